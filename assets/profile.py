@@ -1,0 +1,139 @@
+"""The profile: every setting of a run, as pydantic models, a section per stage.
+
+Belongs here: names, defaults and limits of settings. The files are `clawgym_dag/profiles/*.toml`; nothing here reads
+them. Does not belong here: what a setting does (that is said in the stage).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Section(BaseModel):
+    """A section: unknown keys are errors, values do not change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PersonasSection(Section):
+    """Built-in persona generator."""
+
+    count: int = Field(default=24, ge=1)
+    seed: int = 1
+
+
+class SkillsSection(Section):
+    """Where skills are read from."""
+
+    sources: tuple[str, ...] = ("openclaw-bundled",)
+    """`openclaw-bundled` or folders holding skill folders."""
+
+
+class TasksSection(Section):
+    """Procedural families."""
+
+    families: tuple[str, ...] = ()
+    """Names; all families where empty."""
+    seeds_per_family: int = Field(default=4, ge=1)
+    first_seed: int = 0
+
+
+class AuditsSection(Section):
+    """Acceptance bounds and splits."""
+
+    worthless_below: float = 0.1
+    """Zero-byte, placeholder and pasted-instruction outputs must earn less."""
+    mutants_killed: float = 0.95
+    """Share of mutants that must score below the oracle."""
+    concurrency: int = 2
+    validation_every: int = 4
+    """Of each family's seeds in order: positions (validation_every - 2) modulo it go to validation."""
+    bench_every: int = 4
+    """Positions (bench_every - 1) modulo it go to the bench suite."""
+    suite: str = "demo"
+
+
+class RolloutsSection(Section):
+    """Collection of attempts."""
+
+    policies: tuple[str, ...] = ("scripted:strong", "scripted:weak")
+    repeats: int = Field(default=1, ge=1)
+    seed: int = 1
+    batch: str = "demo"
+    sandbox: Literal["bubblewrap", "docker", "process"] = "bubblewrap"
+    tools: Literal["lean", "process"] = "lean"
+    """`lean` denies the process tool, so that each request extends the one before (DESIGN §5)."""
+    concurrency: int = Field(default=2, ge=1)
+    time_limit_s: float = 120.0
+    turn_limit: int = Field(default=40, ge=1)
+    max_attempts: int = Field(default=3, ge=1)
+    """Attempts per rollout when the ending is an infrastructure one."""
+    workspace_limit_bytes: int = 256 * 1024 * 1024
+
+
+class LogsSection(Section):
+    """Logs of others."""
+
+    paths: tuple[str, ...] = ()
+
+
+class VerdictsSection(Section):
+    """Grading."""
+
+    timeout_s: float = 30.0
+    memory_bytes: int = 1024 * 1024 * 1024
+    concurrency: int = 2
+
+
+class SftSection(Section):
+    """The filter."""
+
+    score_column: Literal["score_code", "score"] = "score_code"
+    threshold: float = 0.5
+
+
+class CheckpointsSection(Section):
+    """Supervised fine-tuning."""
+
+    hidden_size: int = 64
+    layers: int = 2
+    heads: int = 4
+    kv_heads: int = 2
+    vocab_size: int = 2048
+    max_length: int = 16384
+    """Longer rows are dropped and counted, never cut. Tokens."""
+    steps: int = 20
+    learning_rate: float = 3e-3
+    batch_size: int = 1
+    seed: int = 1
+    base_model: str | None = None
+    """Folder of a transformers checkpoint; a tiny Qwen3-architecture model is made where null."""
+
+
+class BenchSection(Section):
+    """Scores on the held-out suite."""
+
+    policies: tuple[str, ...] = ("scripted:strong", "scripted:weak")
+    repeats: int = Field(default=1, ge=1)
+    seed: int = 101
+    turn_limit: int = 12
+    """For model policies."""
+    resamples: int = 10_000
+
+
+class Profile(Section):
+    """All settings of a run."""
+
+    name: str = "demo"
+    personas: PersonasSection = PersonasSection()
+    skills: SkillsSection = SkillsSection()
+    tasks: TasksSection = TasksSection()
+    audits: AuditsSection = AuditsSection()
+    rollouts: RolloutsSection = RolloutsSection()
+    logs: LogsSection = LogsSection()
+    verdicts: VerdictsSection = VerdictsSection()
+    sft: SftSection = SftSection()
+    checkpoints: CheckpointsSection = CheckpointsSection()
+    bench: BenchSection = BenchSection()

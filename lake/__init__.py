@@ -1,0 +1,10 @@
+"""The lake: an append-only log of events, raw records and blobs in Delta, and tables computed from it.
+
+Belongs here: log, schema, store, projections, replay, SQL engine. Does not belong here: Dagster, torch, Streamlit,
+or what any stage means.
+"""
+
+from lake.lake import Lake, open  # noqa: A004 - lake.open() is the public name
+from lake.projection import Built, Event, Projection, View, rows_table
+
+__all__ = ["Built", "Event", "Lake", "Projection", "View", "open", "rows_table"]

@@ -1,0 +1,48 @@
+"""Identities and canonical bytes: one JSON encoding and one hash for the whole lake.
+
+Belongs here: canonical JSON, sha256 and the derived ids. Does not belong here: anything that reads or writes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+Json = Any
+"""A JSON value."""
+
+
+def canonical(value: Json) -> str:
+    """Canonical JSON text: sorted keys, no spaces, no NaN.
+
+    Raises:
+        ValueError: the value holds NaN or an infinity.
+    """
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def sha256_hex(data: bytes | str) -> str:
+    """sha256 of bytes, or of the UTF-8 of a string (lone surrogates kept as they are), in hex."""
+    return hashlib.sha256(data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data).hexdigest()
+
+
+def digest(*parts: Json, length: int = 20) -> str:
+    """First `length` hex digits of the sha256 over the canonical JSON of `parts`."""
+    return sha256_hex(canonical(list(parts)))[:length]
+
+
+def event_id(stream_kind: str, stream_id: str, seq: int) -> str:
+    """Identity of an event: the full digest of its place in its stream."""
+    return digest(stream_kind, stream_id, seq, length=64)
+
+
+def record_key(source_id: str, version: int, position: int) -> str:
+    """Identity of a raw record; what lineage points at."""
+    return digest(source_id, version, position, length=64)
+
+
+def utc_now() -> datetime:
+    """Now, in UTC."""
+    return datetime.now(UTC)
