@@ -1,0 +1,1 @@
+"""Tests of the composition root: builder, definitions, jobs, command line, set-up."""
