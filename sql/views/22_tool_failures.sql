@@ -1,0 +1,40 @@
+-- Failed tool calls and whether the agent recovered: a later successful call on the same target.
+-- grain: one failed tool call; key: trajectory_id, step, call_index
+-- inputs: tool_calls, trajectories
+-- recovered is null where the call has no target to compare; steps_to_recover counts messages.
+create or replace view tool_failures as
+with following as (
+    select
+        trajectory_id,
+        step,
+        call_index,
+        tool,
+        target,
+        is_error,
+        error_source,
+        exit_code,
+        record_key,
+        result_record_key,
+        min(case when not is_error then step end) over (
+            partition by trajectory_id, target
+            order by step, call_index
+            rows between 1 following and unbounded following
+        ) as next_success
+    from tool_calls
+)
+select
+    following.trajectory_id,
+    following.step,
+    following.call_index,
+    coalesce(trajectories.policy, 'log of others') as policy,
+    following.tool,
+    following.target,
+    following.error_source,
+    following.exit_code,
+    case when following.target is not null then following.next_success is not null end as recovered,
+    case when following.target is not null then following.next_success - following.step end as steps_to_recover,
+    following.record_key,
+    following.result_record_key
+from following
+join trajectories using (trajectory_id)
+where following.is_error;
