@@ -10,6 +10,7 @@ from lake.schema import (
     bench,
     checkpoints,
     log,
+    logs,
     personas,
     rollouts,
     sft,
@@ -21,7 +22,21 @@ from lake.schema import (
 )
 from lake.schema.model import Column, Table
 
-_STAGES = (log, personas, skills, tasks, workspaces, audits, rollouts, trajectories, verdicts, sft, checkpoints, bench)
+_STAGES = (
+    log,
+    personas,
+    skills,
+    tasks,
+    workspaces,
+    audits,
+    rollouts,
+    logs,
+    trajectories,
+    verdicts,
+    sft,
+    checkpoints,
+    bench,
+)
 
 TABLES: dict[str, Table] = {table.name: table for module in _STAGES for table in module.TABLES}
 """All tables by name: the log first, then the stages in data-flow order."""

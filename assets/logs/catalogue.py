@@ -1,0 +1,139 @@
+"""What the log already states about sources: their versions, how far each is in, and from where it was seen.
+
+Belongs here: reading that state, and finding rows that an earlier ingest wrote but did not live to state.
+Does not belong here: deciding what to append (`ingest`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from assets.logs.reader import Source
+from lake import Lake
+from lake.ids import digest, sha256_hex
+
+ANCHORLESS = frozenset({"openclaw.table", "openclaw.stdout", "openclaw.stderr"})
+"""Kinds whose single record changes as a whole: their first record is no part of the identity."""
+
+ROW_KINDS = frozenset({"openclaw.transcript", "openclaw.trajectory"})
+"""Kinds read from database rows: each has a newline behind it in the stream."""
+
+
+def source_id_of(source: Source) -> str:
+    """Identity of a source: kind, session identity, first record. 64 hex digits."""
+    first = b""
+    if source.kind not in ANCHORLESS:
+        line = next(iter(source.lines()), None)
+        first = b"" if line is None else line.raw
+    return digest(source.kind, source.identity, sha256_hex(first), length=64)
+
+
+@dataclass
+class Version:
+    """One version of a source as far as it is in the log."""
+
+    source_id: str
+    version: int
+    records: int
+    bytes: int
+    """Length of its stream."""
+    sha256: str
+    """Of its stream."""
+    open_tail: bool
+    """The last record has no line end behind it yet."""
+    events: int
+    """`source.ingested` events of it; the next one's seq."""
+
+
+@dataclass
+class Catalogue:
+    """All versions of all sources."""
+
+    versions: dict[str, list[Version]] = field(default_factory=lambda: defaultdict(list))
+    paths: set[tuple[str, int, str]] = field(default_factory=set)
+    """(source_id, version, path) from which it was ingested or seen."""
+
+    @classmethod
+    def read(cls, lake: Lake) -> Catalogue:
+        """The state stated by the events."""
+        found = cls()
+        for event in lake.events("source.ingested", "source.seen"):
+            payload = event.payload
+            found.paths.add((payload["source_id"], payload["version"], payload["path"]))
+            if event.type == "source.ingested":
+                found.state(
+                    Version(
+                        payload["source_id"],
+                        payload["version"],
+                        payload["records"],
+                        payload["bytes"],
+                        payload["sha256"],
+                        payload["open_tail"],
+                        event.seq + 1,
+                    )
+                )
+        return found
+
+    def state(self, version: Version) -> None:
+        """Take over a (newer) state of a version."""
+        known = self.versions[version.source_id]
+        known[:] = [v for v in known if v.version != version.version] + [version]
+
+    def of(self, source_id: str) -> list[Version]:
+        """Versions of a source, newest first."""
+        return sorted(self.versions.get(source_id, []), key=lambda v: -v.version)
+
+
+def unstated(
+    lake: Lake, catalogue: Catalogue, source_id: str | None = None
+) -> Iterator[tuple[Version, dict[str, str]]]:
+    """Versions with more rows in the log than their events say: an ingest died between rows and event.
+
+    Gives what the event should have said, and the kind, path, session and attempt of the rows.
+    """
+    counts = lake.sql(
+        "select source_id, version, count(*) n from raw_records"
+        " where $id is null or source_id = $id group by all order by all",
+        {"id": source_id},
+    ).fetchall()
+    for found, version, rows in counts:
+        known = next((v for v in catalogue.of(found) if v.version == version), None)
+        if known is not None and known.records >= rows:
+            continue
+        table = lake.raw_records("source_id = ? and version = ?", [found, version])
+        first = table.slice(0, 1).to_pylist()[0]
+        yield (
+            _state_of(lake, found, version, first["source_kind"], 0 if known is None else known.events),
+            {key: first[key] for key in ("source_kind", "source_path", "session_id", "attempt_id")},
+        )
+
+
+def _state_of(lake: Lake, source_id: str, version: int, kind: str, events: int) -> Version:
+    hasher = hashlib.sha256()
+    size = records = 0
+    pieces = stream_of(lake, source_id, version, kind)
+    for raw, newline in pieces:
+        records += 1
+        hasher.update(raw)
+        size += len(raw)
+        if newline:
+            hasher.update(b"\n")
+            size += 1
+    return Version(source_id, version, records, size, hasher.hexdigest(), kind not in ROW_KINDS, events)
+
+
+def stream_of(lake: Lake, source_id: str, version: int, kind: str) -> Iterator[tuple[bytes, bool]]:
+    """The stream of a version as it is in the log: each record and whether a newline follows.
+
+    What follows the last record of a file is not in the rows; it is given as no newline.
+    """
+    table = lake.raw_records("source_id = ? and version = ?", [source_id, version])
+    rows = table.select(["position", "raw", "raw_blob", "raw_size"]).to_pylist()
+    by_row = kind in ROW_KINDS
+    for index, row in enumerate(rows):
+        raw = row["raw"] if row["raw"] is not None else lake.blob(row["raw_blob"])
+        following = rows[index + 1]["position"] if index + 1 < len(rows) else None
+        yield raw, by_row or (following is not None and following > row["position"] + row["raw_size"])

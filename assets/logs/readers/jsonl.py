@@ -1,0 +1,83 @@
+"""Line files: OpenClaw session transcripts, its `.trajectory.jsonl`, and the log of our model proxy.
+
+Told apart by what is in the lines, never by the name alone: archives carry every name there is. The name decides only
+for a file in which no object can be read (a torn or empty transcript is still a transcript).
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from assets.logs.decode import decode
+from assets.logs.reader import Line, Source
+from assets.logs.readers.streams import FileSource
+from lake.ids import Json
+
+_ENTRY_TYPES: Final = frozenset(
+    {
+        "branch_summary",
+        "compaction",
+        "custom",
+        "custom_message",
+        "label",
+        "leaf",
+        "message",
+        "model_change",
+        "reset",
+        "session",
+        "session_info",
+        "thinking_level_change",
+    }
+)
+_LOOK: Final = 50
+"""Lines looked at to recognise a file."""
+
+_NAME: Final = re.compile(r"^(?P<stem>.+?)(?:-topic-[^.]+)?(?:\.checkpoint\.[^.]+)?\.jsonl(?![a-z])", re.IGNORECASE)
+_COMPRESSED: Final = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
+
+
+class JsonlReader:
+    """See the module."""
+
+    name = "jsonl"
+
+    def sources(self, path: Path, head: bytes) -> list[Source] | None:
+        """See `Reader.sources`; None for lines of other kinds and for what is not text."""
+        if b"\x00" in head[:512] and not head.startswith(_COMPRESSED):
+            return None
+        name = _NAME.match(path.name)
+        lines = list(islice(FileSource("", str(path), None, "").lines(), _LOOK))
+        if not lines:
+            return None
+        objects = [value for line in lines if (value := _object(line)) is not None]
+        stem = name["stem"] if name else path.name
+        for value in objects:
+            source = _recognise(path, value, objects, stem)
+            if source is not None:
+                return [source]
+        if not objects and name is not None and len(lines) >= 1:
+            return [FileSource("openclaw.jsonl", str(path), stem, stem)]
+        return None
+
+
+def _object(line: Line) -> dict[str, Json] | None:
+    return decode(line.raw, first=line.position == 0).value
+
+
+def _recognise(path: Path, value: dict[str, Json], objects: list[dict[str, Json]], stem: str) -> Source | None:
+    if value.get("traceSchema") == "openclaw-trajectory":
+        session = value.get("sessionId") if isinstance(value.get("sessionId"), str) else stem
+        return FileSource("openclaw.trajectory.jsonl", str(path), session, session or stem)
+    if {"call_id", "try_no"} <= value.keys():
+        return FileSource("proxy.call", str(path), None, stem)
+    if not isinstance(value.get("type"), str) or value["type"] not in _ENTRY_TYPES:
+        return None
+    if value["type"] == "message" and not isinstance(value.get("message"), dict):
+        return None
+    session = next(
+        (o["id"] for o in objects if o.get("type") == "session" and isinstance(o.get("id"), str) and o["id"]), stem
+    )
+    return FileSource("openclaw.jsonl", str(path), session, session)
