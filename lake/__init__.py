@@ -5,6 +5,7 @@ or what any stage means.
 """
 
 from lake.lake import Lake, open  # noqa: A004 - lake.open() is the public name
-from lake.projection import Built, Event, Projection, View, rows_table
+from lake.projection import Built, Projection, View, rows_table
+from lake.reader import Event, Reader
 
-__all__ = ["Built", "Event", "Lake", "Projection", "View", "open", "rows_table"]
+__all__ = ["Built", "Event", "Lake", "Projection", "Reader", "View", "open", "rows_table"]

@@ -1,7 +1,8 @@
 """The committer: turns spools into few Delta commits, exactly once, and only then marks them.
 
-Order per round: blobs, events, mark, delete. A kill between any two is found again by the next round; the
-application transaction (spool id, segment number) in the events table says what is in.
+Order: blobs, events, mark, delete. A kill between any two is found again by the next round: the application
+transaction (spool id, segment number) in the events table says what is in. A second transaction, the same for all
+committers, makes two racing ones conflict, so that each append follows on the stream heads it was checked against.
 Does not belong here: raw logs (their ingest has transactions of its own), projections.
 """
 
@@ -9,21 +10,35 @@ from __future__ import annotations
 
 import fcntl
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 import pyarrow as pa
+from deltalake import DeltaTable
 
+from lake import blobs as _blobs
 from lake import crash
-from lake.errors import LogError
-from lake.ids import Json, event_id, utc_now
-from lake.schema.log import BLOBS, EVENTS
-from lake.settings import MAX_INLINE
-from lake.spool import fsync_dir, is_orphan, read_segment
-from lake.store import Store
+from lake.engine import Place
+from lake.errors import LogError, ReplayError
+from lake.ids import Json, event_id, sha256_hex, utc_now
+from lake.schema.log import EVENTS
+from lake.spool import UNFINISHED, effects_forbidden, is_orphan, is_stale_unfinished, read_segment
+from lake.store import Prepared, Store, is_done, next_batch
+
+COMMITTERS: Final = "clawgym.committer"
+"""Application id every append to `events` carries."""
+
+_BATCH_BYTES: Final = 32 * 1024 * 1024
+"""Segment bytes that go into one Delta commit; bounds the memory of a round."""
+
+_TURNS: Final = 5
+"""Rounds tried when another committer takes the files away meanwhile."""
+
+StreamKey = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -33,7 +48,9 @@ class Segment:
     spool_id: str
     number: int
     path: Path
-    records: list[dict[str, Json]]
+    size: int
+    streams: dict[StreamKey, tuple[int, int]]
+    """First and last seq of each stream in it."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +61,7 @@ class Committed:
     events: int
     blobs: int
     repeated: int
-    """Events left out since their (stream, seq) was in the log with the same id: an effect done twice."""
+    """Events left out since their (stream, seq) was in the log: an effect done twice, or a spool restored."""
 
 
 @contextmanager
@@ -55,91 +72,185 @@ def commit_lock(root: Path) -> Iterator[None]:
         yield
 
 
-def commit(store: Store) -> Committed:
+def commit(store: Store, *, locked: bool = True) -> Committed:
     """Commit everything that is sealed or abandoned in the spool folder.
 
+    Args:
+        store: the tables.
+        locked: wait for other committers of this machine; without, they may race, and come out right.
+
     Raises:
-        LogError: a stream has a gap; nothing of this round is written.
+        LogError: a stream has a gap, or a sealed segment is damaged. Nothing of that spool from there on is written;
+            the others are.
     """
-    root = store.root
-    (root / "spool").mkdir(parents=True, exist_ok=True)
-    with commit_lock(root):
-        segments = _waiting(store)
-        result = _write(store, segments) if segments else Committed(0, 0, 0, 0)
-        _sweep(root / "spool")
-        return result
+    if effects_forbidden.get():
+        raise ReplayError("a projection tried to commit; projections must be pure functions of the log")
+    (store.root / "spool").mkdir(parents=True, exist_ok=True)
+    with commit_lock(store.root) if locked else nullcontext():
+        for turn in range(_TURNS):
+            try:
+                return _round(store)
+            except FileNotFoundError as error:  # another committer took it: see what is left
+                if turn == _TURNS - 1:
+                    raise LogError(f"a file of a spool is missing: {error}; run `clawgym lake verify`") from error
+    raise AssertionError("unreachable")
 
 
-def _waiting(store: Store) -> list[Segment]:
-    found: list[Segment] = []
+def _round(store: Store) -> Committed:
+    waiting, problems = _waiting(store)
+    order, gaps = _in_order(store, waiting)
+    total = Committed(0, 0, 0, 0)
+    for batch in _batches(order):
+        done = _write(store, batch)
+        total = Committed(*(a + b for a, b in zip(_figures(total), _figures(done), strict=True)))
+    _sweep(store.root / "spool")
+    if problems or gaps:
+        raise LogError("; ".join([*problems, *gaps]))
+    return total
+
+
+def _figures(done: Committed) -> tuple[int, int, int, int]:
+    return (done.segments, done.events, done.blobs, done.repeated)
+
+
+def _waiting(store: Store) -> tuple[dict[str, list[Segment]], list[str]]:
+    """The segments to commit of each spool, in order, and what is wrong with the others."""
+    found: dict[str, list[Segment]] = {}
+    problems: list[str] = []
     events = store.delta("events")
     for spool in sorted((store.root / "spool").iterdir()):
-        paths = sorted(spool.glob("*.jsonl"))
-        if is_orphan(spool):
-            paths = sorted([*paths, *spool.glob("*.open")])
+        if spool.name.startswith(UNFINISHED):
+            continue
+        abandoned = is_orphan(spool)  # before listing: a dead owner's folder no longer changes
+        paths = [path for path in spool.iterdir() if path.suffix == ".jsonl" or (abandoned and path.suffix == ".open")]
+        if not paths:
+            continue
         done = events.transaction_version(spool.name)
-        for path in paths:
-            number = int(path.name.split(".")[0])
-            if done is not None and number <= done:
-                path.rename(path.with_suffix(".committed"))
+        number = 0 if done is None else done + 1
+        for path in sorted(paths):
+            at = int(path.stem)
+            if at < number:
+                _mark(path, [])  # in the log; killed before it was marked
                 continue
-            found.append(Segment(spool.name, number, path, list(read_segment(path))))
-    return found
+            if at > number:
+                if abandoned:
+                    problems.append(f"segment {number} of spool {spool} is missing; restore it or remove the folder")
+                break  # of a living owner: seen half-way through a rename, whole the next time
+            try:
+                found.setdefault(spool.name, []).append(_scan(spool.name, at, path))
+            except LogError as error:
+                problems.append(str(error))
+                break
+            number += 1
+    return found, problems
 
 
-def _write(store: Store, segments: list[Segment]) -> Committed:
-    transactions: dict[str, int] = {}
-    for segment in segments:
-        transactions[segment.spool_id] = max(segment.number, transactions.get(segment.spool_id, -1))
+def _scan(spool_id: str, number: int, path: Path) -> Segment:
+    streams: dict[StreamKey, tuple[int, int]] = {}
+    for record in read_segment(path):
+        if "type" in record:
+            key = (record["stream_kind"], record["stream_id"])
+            first, last = streams.get(key, (record["seq"], record["seq"] - 1))
+            if record["seq"] != last + 1:
+                raise LogError(f"stream {key[0]}/{key[1]} has a gap inside {path}: {record['seq']} after {last}")
+            streams[key] = (first, record["seq"])
+    return Segment(spool_id, number, path, path.stat().st_size, streams)
+
+
+def _in_order(store: Store, waiting: dict[str, list[Segment]]) -> tuple[list[Segment], list[str]]:
+    """The segments in an order in which every stream is gapless, and what is wrong with those that have none.
+
+    A stream may go on in another spool after its owner died, and spools have no order of their own: those whose turn
+    has not come wait for the others.
+    """
+    streams = {key for segments in waiting.values() for segment in segments for key in segment.streams}
+    heads = _stream_heads(store, streams, store.version("events"))
+    order: list[Segment] = []
+    left = {spool_id: list(segments) for spool_id, segments in waiting.items()}
+    progress = True
+    while progress:
+        progress = False
+        for segments in left.values():
+            while segments and all(first <= heads.get(key, 0) for key, (first, _) in segments[0].streams.items()):
+                segment = segments.pop(0)
+                heads.update({key: max(heads.get(key, 0), last + 1) for key, (_, last) in segment.streams.items()})
+                order.append(segment)
+                progress = True
+    gaps = []
+    for segments in left.values():
+        for key, (first, _) in segments[0].streams.items() if segments else ():
+            if first > heads.get(key, 0):
+                gaps.append(
+                    f"stream {key[0]}/{key[1]} has a gap: the log ends before seq {heads.get(key, 0)}, "
+                    f"{segments[0].path} brings {first}; an earlier spool is missing or its owner still holds it"
+                )
+    return order, gaps
+
+
+def _batches(order: Sequence[Segment]) -> Iterator[list[Segment]]:
+    batch: list[Segment] = []
+    size = 0
+    for segment in order:
+        if batch and size + segment.size > _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+        batch.append(segment)
+        size += segment.size
+    if batch:
+        yield batch
+
+
+def _write(store: Store, batch: list[Segment]) -> Committed:
+    records = [(segment, list(read_segment(segment.path))) for segment in batch]
     crash.point("commit.before_blobs")
-    blobs = _blob_rows(store, segments)
-    store.append("blobs", blobs, transactions)
+    new_blobs = [_spooled(segment.path.parent, line) for segment, lines in records for line in lines if "blob" in line]
+    blobs = _blobs.append(store, new_blobs) if new_blobs else 0
     crash.point("commit.after_blobs")
-    rows, repeated = _event_rows(store, segments)
-    store.append("events", rows, transactions)
+    counts = (0, 0, 0)
+
+    def prepare(table: DeltaTable) -> Prepared | None:
+        nonlocal counts
+        todo = [(segment, lines) for segment, lines in records if not is_done(table, segment.spool_id, segment.number)]
+        if not todo:
+            counts = (0, 0, 0)
+            return None
+        rows, repeated = _event_rows(store, todo, table.version())
+        counts = (len(todo), rows.num_rows, repeated)
+        transactions = {COMMITTERS: next_batch(table, COMMITTERS)}
+        for segment, _ in todo:
+            transactions[segment.spool_id] = max(segment.number, transactions.get(segment.spool_id, -1))
+        return rows, transactions
+
+    store.transact("events", prepare)
     crash.point("commit.after_write")
-    for segment in segments:
-        segment.path.rename(segment.path.with_suffix(".committed"))
+    for segment, lines in records:
+        _mark(segment.path, [record["blob"] for record in lines if "blob" in record])
     crash.point("commit.after_mark")
-    return Committed(len(segments), rows.num_rows, blobs.num_rows, repeated)
+    return Committed(counts[0], counts[1], blobs, counts[2])
 
 
-def _blob_rows(store: Store, segments: list[Segment]) -> pa.Table:
-    known = set(store.delta("blobs").to_pyarrow_table(columns=["sha256"]).column(0).to_pylist())
-    now = utc_now()
-    rows: list[dict[str, Json]] = []
-    for segment in segments:
-        for record in segment.records:
-            sha = record.get("blob")
-            if sha is None or sha in known:
-                continue
-            known.add(sha)
-            source = segment.path.parent / "blobs" / sha
-            row: dict[str, Json] = {"sha256": sha, "size": record["size"], "mime": record["mime"], "stored_at": now}
-            if record["size"] <= MAX_INLINE:
-                row["data"] = source.read_bytes()
-            else:
-                relative = f"{sha[:2]}/{sha}"
-                target = store.root / "objects" / relative
-                target.parent.mkdir(parents=True, exist_ok=True)
-                if not target.exists():
-                    temporary = target.with_suffix(".tmp")
-                    shutil.copyfile(source, temporary)
-                    temporary.rename(target)
-                    fsync_dir(target.parent)
-                row["object_path"] = relative
-            rows.append(row)
-    return pa.Table.from_pylist(rows, schema=BLOBS.arrow)
+def _spooled(spool: Path, record: dict[str, Json]) -> _blobs.NewBlob:
+    sha = str(record["blob"])
+
+    def read() -> bytes:
+        data = (spool / "blobs" / sha).read_bytes()
+        if sha256_hex(data) != sha:
+            raise LogError(f"blob {sha} of spool {spool} is damaged; restore the file or remove the folder")
+        return data
+
+    return _blobs.NewBlob(sha, record["size"], record["mime"], read)
 
 
-def _event_rows(store: Store, segments: list[Segment]) -> tuple[pa.Table, int]:
-    streams = {(r["stream_kind"], r["stream_id"]) for s in segments for r in s.records if "type" in r}
-    heads = _stream_heads(store, streams)
+def _event_rows(
+    store: Store, todo: Sequence[tuple[Segment, list[dict[str, Json]]]], version: int
+) -> tuple[pa.Table, int]:
+    """The rows to add on top of a version of `events`, and how many events were in it already."""
+    heads = _stream_heads(store, {key for segment, _ in todo for key in segment.streams}, version)
     now = utc_now()
     rows: list[dict[str, Json]] = []
     repeated = 0
-    for segment in segments:
-        for record in segment.records:
+    for segment, lines in todo:
+        for record in lines:
             if "type" not in record:
                 continue
             key = (record["stream_kind"], record["stream_id"])
@@ -148,34 +259,50 @@ def _event_rows(store: Store, segments: list[Segment]) -> tuple[pa.Table, int]:
                 repeated += 1
                 continue
             if record["seq"] > expected:
-                raise LogError(
-                    f"stream {key[0]}/{key[1]} has a gap: next is {expected}, spool {segment.spool_id} brings "
-                    f"{record['seq']}; an earlier spool is missing, look below {segment.path.parent.parent}"
-                )
+                raise LogError(f"stream {key[0]}/{key[1]} has a gap: next is {expected}, {segment.path} brings more")
             heads[key] = expected + 1
             rows.append(
                 {
                     "event_id": event_id(*key, record["seq"]),
-                    **{k: record.get(k) for k in EVENTS.arrow.names if k in record},
+                    **{name: record[name] for name in EVENTS.arrow.names if name in record},
                     "occurred_at": datetime.fromisoformat(record["occurred_at"]),
                     "recorded_at": now,
                 }
             )
+    rows.sort(key=lambda row: (row["stream_kind"], row["stream_id"], row["seq"]))
     return pa.Table.from_pylist(rows, schema=EVENTS.arrow), repeated
 
 
-def _stream_heads(store: Store, streams: set[tuple[str, str]]) -> dict[tuple[str, str], int]:
-    """Next expected seq of each stream already in the log."""
-    table = store.delta("events").to_pyarrow_table(columns=["stream_kind", "stream_id", "seq"])
-    heads: dict[tuple[str, str], int] = {}
-    for kind, stream, seq in zip(*(table.column(i).to_pylist() for i in range(3)), strict=True):
-        if (kind, stream) in streams:
-            heads[(kind, stream)] = max(heads.get((kind, stream), 0), seq + 1)
-    return heads
+def _stream_heads(store: Store, streams: set[StreamKey], version: int) -> dict[StreamKey, int]:
+    """Next expected seq of those of the streams that are in the log at a version."""
+    if not streams:
+        return {}
+    ordered = sorted(streams)
+    wanted = pa.table({"stream_kind": [kind for kind, _ in ordered], "stream_id": [stream for _, stream in ordered]})
+    cursor = store.engine().cursor({"events": Place(store.path("events"), version)})
+    cursor.register("wanted", wanted)
+    found = cursor.execute(
+        "select stream_kind, stream_id, max(seq) + 1 from events semi join wanted using (stream_kind, stream_id)"
+        " group by all"
+    ).fetchall()
+    return {(kind, stream): head for kind, stream, head in found}
+
+
+def _mark(path: Path, blobs: Sequence[str]) -> None:
+    """Say that a segment is in the log, so that no later round reads it, and drop its blobs."""
+    for sha in blobs:
+        (path.parent / "blobs" / sha).unlink(missing_ok=True)
+    try:
+        path.rename(path.with_suffix(".committed"))
+    except FileNotFoundError:
+        return  # another committer did
 
 
 def _sweep(spools: Path) -> None:
     """Remove spools whose owner is gone and whose segments are all committed."""
-    for spool in spools.iterdir():
-        if is_orphan(spool) and not any(spool.glob("*.jsonl")) and not any(spool.glob("*.open")):
-            shutil.rmtree(spool)
+    for spool in sorted(spools.iterdir()):
+        if spool.name.startswith(UNFINISHED):
+            if is_stale_unfinished(spool):
+                shutil.rmtree(spool, ignore_errors=True)
+        elif is_orphan(spool) and not any(path.suffix in (".jsonl", ".open") for path in spool.iterdir()):
+            shutil.rmtree(spool, ignore_errors=True)

@@ -1,21 +1,48 @@
-"""DuckDB over the Delta tables: one connection, a view per table, optionally as of a snapshot.
+"""DuckDB over the Delta tables: pinned tables, cursors that see only what they are given, and read-only user SQL.
 
-Belongs here: connections, views, identifiers. Does not belong here: SQL text longer than a view (see `sql/`).
+Belongs here: connections, views, identifiers, what user SQL may do. Does not belong here: SQL text longer than a view
+(see `sql/`), what a caller does with rows.
 """
 
 from __future__ import annotations
 
+import os
+import re
+import threading
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 import duckdb_extension_delta
 
+from lake.errors import UsageError
 from lake.schema import TABLES
-from lake.store import Store
+
+if TYPE_CHECKING:
+    from lake.store import Store
 
 SQL_ROOT = Path(__file__).resolve().parent.parent / "sql"
 """The folder of `.sql` files."""
+
+_MAX_ATTACHED = 512
+"""Pinned table versions one DuckDB instance holds; then a fresh instance takes over and the old one goes when its
+last cursor does."""
+
+_WORD = re.compile(r"[a-z_][a-z0-9_]*")
+_CATALOGUE = re.compile(r"\b(show|describe|summarize|pragma|information_schema|duckdb_\w+|query|query_table|columns)\b")
+_CREATE_VIEW = re.compile(r"((?:^|\n)[ \t]*)create\s+(?:or\s+replace\s+)?view\s+", re.IGNORECASE)
+_NUMBER = re.compile(r"^\d+_")
+_EXPLAIN = re.compile(r"^\s*explain(\s+analyze)?(\s*\([^)]*\))?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Place:
+    """One version of one table: its folder and Delta version."""
+
+    path: Path
+    version: int
 
 
 def quote(identifier: str) -> str:
@@ -23,25 +50,145 @@ def quote(identifier: str) -> str:
     return '"' + identifier.replace('"', '""') + '"'
 
 
+def literal(text: str) -> str:
+    """An SQL string literal, for the few places where DuckDB takes no parameter."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+class Engine:
+    """One in-memory DuckDB instance whose cursors each see the tables they ask for, and nothing else.
+
+    Table versions are attached once and pinned, so a cursor reads one state however long it lives, and a second one
+    pays no second opening. Safe to use from several threads; a cursor belongs to one thread at a time.
+    """
+
+    def __init__(self, confined_to: Path | None = None, threads: int | None = None) -> None:
+        """Args:
+        confined_to: when given, SQL can reach no file outside this folder and can change no setting.
+        threads: DuckDB threads; 1 makes sums of floats come out the same every time.
+        """
+        self._confined_to, self._threads = confined_to, threads
+        self._lock = threading.Lock()
+        self._base: duckdb.DuckDBPyConnection | None = None
+        self._attached: dict[Place, str] = {}
+        self._pid = os.getpid()
+
+    def cursor(self, places: Mapping[str, Place]) -> duckdb.DuckDBPyConnection:
+        """A cursor with a temporary view for each of `places`."""
+        with self._lock:
+            full = len(self._attached) + len(places) > _MAX_ATTACHED
+            if self._base is None or full or self._pid != os.getpid():  # a forked child may not touch the parent's
+                self._base, self._attached, self._pid = self._open(), {}, os.getpid()
+            base = self._base
+            aliases = {name: self._attach(base, name, place) for name, place in places.items()}
+            cursor = base.cursor()
+        for name, alias in aliases.items():
+            cursor.execute(f"create temp view {quote(name)} as select * from {quote(alias)}")  # noqa: S608 - quoted
+        return cursor
+
+    def _attach(self, base: duckdb.DuckDBPyConnection, name: str, place: Place) -> str:
+        alias = self._attached.get(place)
+        if alias is None:
+            alias = f"{name}@{place.version}#{len(self._attached)}"
+            base.execute(
+                f"attach {literal(str(place.path))} as {quote(alias)}"
+                f" (type delta, pin_snapshot, version {int(place.version)})"
+            )
+            self._attached[place] = alias
+        return alias
+
+    def _open(self) -> duckdb.DuckDBPyConnection:
+        base = duckdb.connect(":memory:")
+        extension = next(Path(duckdb_extension_delta.__file__).parent.rglob("delta.duckdb_extension"))
+        base.execute(f"load {literal(str(extension))}")
+        base.execute("set global timezone = 'UTC'")
+        base.execute("set arrow_large_buffer_size = true")
+        if self._threads is not None:
+            base.execute(f"set threads = {int(self._threads)}")
+        if self._confined_to is not None:
+            base.execute(f"set allowed_directories = [{literal(str(self._confined_to) + '/')}]")
+            base.execute("set enable_external_access = false")
+            base.execute("set lock_configuration = true")
+        return base
+
+
+def check_read_only(query: str) -> None:
+    """Refuse SQL that could do anything but read.
+
+    Raises:
+        UsageError: a statement that is not a query, or SQL that does not parse.
+    """
+    try:
+        statements = duckdb.extract_statements(query)
+    except duckdb.Error as error:
+        raise UsageError(f"the SQL cannot be read: {error}") from error
+    if not statements:
+        raise UsageError("there is no SQL statement to run")
+    for statement in statements:
+        kind = statement.type.name
+        if kind == "EXPLAIN":
+            check_read_only(_EXPLAIN.sub("", statement.query, count=1))
+        elif kind != "SELECT":
+            raise UsageError(
+                f"only queries are allowed here, this is {kind}: {statement.query.strip()[:80]!r}; "
+                "a pivot needs its values listed (pivot … on column in (…))"
+            )
+
+
+def mentioned(query: str, names: set[str], definitions: Mapping[str, str]) -> set[str]:
+    """Which of `names` a query may read: those it mentions, directly or through the views it mentions.
+
+    A superset is returned in doubt (words are matched, not parsed), all of them for questions about the catalogue.
+    """
+    text = query.lower()
+    if _CATALOGUE.search(text):
+        return set(names)
+    found: set[str] = set()
+    waiting = set(_WORD.findall(text)) & names
+    while waiting:
+        name = waiting.pop()
+        found.add(name)
+        waiting |= (set(_WORD.findall(definitions.get(name, ""))) & names) - found
+    return found
+
+
+def view_definitions() -> dict[str, str]:
+    """The views of `sql/views/NN_name.sql` in file order (a later one may use earlier ones): view name to its SQL."""
+    folder = SQL_ROOT / "views"
+    files = sorted(folder.glob("*.sql"))
+    return {_NUMBER.sub("", file.stem): file.read_text(encoding="utf-8") for file in files}
+
+
+def create_view(cursor: duckdb.DuckDBPyConnection, name: str, definition: str) -> None:
+    """Create a view of `sql/views` on a cursor, as a temporary one: it may depend on the cursor's pinned tables.
+
+    Raises:
+        UsageError: the file does not hold one `create or replace view <name> as …`.
+    """
+    text, count = _CREATE_VIEW.subn(r"\1create or replace temp view ", definition, count=1)
+    if count != 1:
+        raise UsageError(f"sql/views/NN_{name}.sql must hold one statement: create or replace view {name} as …")
+    cursor.execute(text)
+
+
 def connect(
-    store: Store, versions: Mapping[str, int] | None = None, *, views: bool = True
+    store: Store, versions: Mapping[str, int] | None = None, *, views: bool = True, read_only: bool = False
 ) -> duckdb.DuckDBPyConnection:
-    """A fresh in-memory DuckDB connection with a view per lake table, then the views of `sql/views/*.sql` in name order.
+    """A cursor with every lake table, then the views of `sql/views/*.sql` in name order.
+
+    Prefer `Lake.sql` or `Reader.cursor`, which open only the tables a query needs.
 
     Args:
         store: the tables.
         versions: table name to Delta version (a snapshot); current versions where absent.
         views: whether to create the views of `sql/views`.
+        read_only: whether SQL on it is confined to the lake folder, with settings locked. Statements are still to be
+            checked by `check_read_only`, since DuckDB may write where it may read.
     """
-    connection = duckdb.connect(":memory:")
-    connection.execute("set timezone = 'UTC'")
-    extension = next(Path(duckdb_extension_delta.__file__).parent.rglob("delta.duckdb_extension"))
-    connection.execute(f"load '{extension}'")
-    for name in TABLES:
-        at = "" if versions is None or name not in versions else f", version => {int(versions[name])}"
-        path = str(store.path(name)).replace("'", "''")
-        connection.execute(f"create view {quote(name)} as select * from delta_scan('{path}'{at})")
+    at = versions or {}
+    places = {name: Place(store.path(name), at[name] if name in at else store.version(name)) for name in TABLES}
+    cursor = store.engine(read_only=read_only).cursor(places)
     if views:
-        for file in sorted((SQL_ROOT / "views").glob("*.sql")):
-            connection.execute(file.read_text())
-    return connection
+        for name, definition in view_definitions().items():
+            create_view(cursor, name, definition)
+    return cursor

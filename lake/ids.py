@@ -7,20 +7,24 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from datetime import UTC, datetime
 from typing import Any
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 Json = Any
 """A JSON value."""
 
 
 def canonical(value: Json) -> str:
-    """Canonical JSON text: sorted keys, no spaces, no NaN.
+    """Canonical JSON text: sorted keys, no spaces, no NaN; always encodable (a lone surrogate stays an escape).
 
     Raises:
         ValueError: the value holds NaN or an infinity.
     """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return text if text.isascii() else _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def sha256_hex(data: bytes | str) -> str:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import duckdb
@@ -16,11 +15,12 @@ import pyarrow as pa
 
 from lake import commit as _commit
 from lake import projection as _projection
-from lake.engine import connect
-from lake.errors import LakeError, UsageError
-from lake.ids import Json, canonical, sha256_hex, utc_now
-from lake.schema import TABLES
-from lake.schema.log import SNAPSHOTS
+from lake import raw as _raw
+from lake import snapshots as _snapshots
+from lake.engine import Place
+from lake.errors import LakeError
+from lake.ids import Json, canonical
+from lake.reader import Event, Params, Reader
 from lake.settings import LAKE_FORMAT, lake_root
 from lake.spool import Spool
 from lake.store import Store
@@ -32,8 +32,7 @@ class Lake:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.store = Store(root)
-        self._builds: dict[str, dict[str, Json]] = {}
-        self._blobs: dict[str, tuple[int, dict[str, Json]]] = {}
+        self._builds: dict[str, tuple[int, dict[str, Json]]] = {}
 
     # --- writing ---------------------------------------------------------------------------------------------
 
@@ -49,117 +48,119 @@ class Lake:
         """Bring a projection's tables up to date."""
         return _projection.build(self, projection, force=force)
 
+    def append_raw(
+        self,
+        source_id: str,
+        batch_no: int,
+        rows: Sequence[Mapping[str, Json]] | pa.Table,
+        blobs: Iterable[bytes] = (),
+    ) -> bool:
+        """Append one batch of raw records of one version of a source, exactly once; False when it was in already.
+
+        See `lake.raw.append_raw` for what the rows hold.
+        """
+        return _raw.append_raw(self.store, source_id, batch_no, rows, blobs)
+
+    def put_blobs(self, contents: Iterable[bytes], mime: str = "application/octet-stream") -> list[str]:
+        """Store contents directly (not through a spool), each once; returns their sha256 in the same order."""
+        return _raw.put_blobs(self.store, contents, mime)
+
     def snapshot(self, reason: str, run_id: str | None = None) -> str:
-        """Record what the lake knows now; returns the snapshot id. The same state gives no second row in a row."""
-        versions = {name: self.store.version(name) for name in TABLES if name != "snapshots"}
-        now = utc_now()
-        text = canonical(versions)
-        snapshot_id = f"{now:%Y%m%dT%H%M%SZ}-{sha256_hex(text)[:16]}"
-        row = {"snapshot_id": snapshot_id, "recorded_at": now, "run_id": run_id, "reason": reason, "versions": text}
-        self.store.append("snapshots", pa.Table.from_pylist([row], schema=SNAPSHOTS.arrow), {uuid.uuid4().hex: 0})
-        return snapshot_id
+        """Record what the lake knows now; returns the snapshot id. Nothing is added when nothing changed since the
+        last one, whose id comes back.
+        """
+        return _snapshots.take(self.store, self.now(), reason, run_id)
 
     # --- reading ---------------------------------------------------------------------------------------------
 
+    def now(self) -> Reader:
+        """A reader of the newest state; each table is pinned when first read."""
+        return Reader(
+            self.root, self.store.engine(), lambda name: Place(self.store.path(name), self.store.version(name))
+        )
+
+    def at(self, as_of: str) -> Reader:
+        """A reader of the state at a snapshot id, or at a UTC time in ISO 8601 (the latest snapshot not later).
+
+        A table that did not exist then reads as empty.
+        """
+        versions = self.versions_at(as_of)
+        return Reader(self.root, self.store.engine(), lambda name: Place(self.store.path(name), versions.get(name, 0)))
+
     def table(self, name: str, version: int | None = None) -> pa.Table:
-        """A whole table."""
-        return self.store.read(name, version)
+        """A whole table, ordered by its key (or declared order), now or at a Delta version."""
+        if version is None:
+            return self.now().table(name)
+        return Reader(self.root, self.store.engine(), lambda n: Place(self.store.path(n), version)).table(name)
 
     def rows(self, name: str) -> list[dict[str, Json]]:
         """A whole (small) table as dicts."""
-        return self.table(name).to_pylist()
+        return self.now().rows(name)
 
     def sql(
-        self, query: str, params: Sequence[Json] | Mapping[str, Json] | None = None, *, as_of: str | None = None
+        self, query: str, params: Params = None, *, as_of: str | None = None, read_only: bool = False
     ) -> duckdb.DuckDBPyRelation:
-        """Run a query over all tables and views; `.df()`, `.arrow()`, `.fetchall()` on what comes back.
+        """Run a query over all tables and views; `.df()`, `.to_arrow_table()`, `.fetchall()` on what comes back.
 
         Args:
+            query: SQL; text that comes from a person goes with `read_only`.
+            params: a list for `$1` …, or a mapping for `$name`.
             as_of: a snapshot id, or a UTC time in ISO 8601 (the latest snapshot recorded not later).
+            read_only: allow queries only, that reach no file outside the lake and change no setting.
+
+        Raises:
+            UsageError: `read_only`, and it is not a query; or there is no such snapshot.
         """
-        connection = connect(self.store, None if as_of is None else self.versions_at(as_of))
-        return connection.sql(query, params=params)
+        reader = self.now() if as_of is None else self.at(as_of)
+        return reader.sql(query, params, engine=self.store.engine(read_only=read_only), read_only=read_only)
 
-    def events(self, *types: str, stream_kind: str | None = None) -> Iterator[_projection.Event]:
+    def events(self, *types: str, stream_kind: str | None = None) -> Iterator[Event]:
         """Events by type (all when none is given), ordered by (stream_kind, stream_id, seq)."""
-        connection = connect(self.store, views=False)
-        relation = connection.execute(
-            "select * exclude (recorded_at, run_id) from events"
-            " where (len($types) = 0 or type in (select unnest($types))) and ($kind is null or stream_kind = $kind)"
-            " order by stream_kind, stream_id, seq",
-            {"types": list(types), "kind": stream_kind},
-        )
-        names = [d[0] for d in relation.description or ()]
-        while rows := relation.fetchmany(4096):
-            for row in rows:
-                yield self._event(dict(zip(names, row, strict=True)))
-
-    def _event(self, row: dict[str, Json]) -> _projection.Event:
-        text = (
-            row["payload"]
-            if row["payload"] is not None
-            else self.blob(row["payload_blob"]).decode("utf-8", "surrogatepass")
-        )
-        return _projection.Event(
-            row["event_id"], row["stream_kind"], row["stream_id"], row["seq"], row["type"], row["type_version"],
-            row["occurred_at"], row["caused_by"], row["actor"], json.loads(text),
-        )  # fmt: skip
+        return self.now().events(*types, stream_kind=stream_kind)
 
     def streams(self, kind: str, terminal: Sequence[str] = ()) -> set[str]:
         """Ids of the streams of a kind that are in the log; with `terminal`, only those holding such an event type.
 
         This is how an effect finds out that it was done: it never repeats a key that is in here.
         """
-        connection = connect(self.store, views=False)
-        found = connection.execute(
-            "select distinct stream_id from events where stream_kind = $kind"
-            " and (len($terminal) = 0 or type in (select unnest($terminal)))",
-            {"kind": kind, "terminal": list(terminal)},
-        ).fetchall()
-        return {row[0] for row in found}
+        return self.now().streams(kind, terminal)
 
     def event_counts(self, types: Sequence[str]) -> dict[str, int]:
         """Number of events of each type."""
-        connection = connect(self.store, views=False)
-        found = connection.execute(
-            "select type, count(*) from events where type in (select unnest($types)) group by type order by type",
-            {"types": list(types)},
-        ).fetchall()
-        return dict(found)
+        return self.now().event_counts(types)
 
     def raw_records(self, where: str = "true", params: Sequence[Json] | None = None) -> pa.Table:
         """Raw records by an SQL condition over `raw_records`, ordered by (source_id, version, position)."""
-        connection = connect(self.store, views=False)
-        query = f"select * from raw_records where {where} order by source_id, version, position"  # noqa: S608 - code, not input
-        return connection.execute(query, list(params or ())).fetch_arrow_table()
+        return self.now().raw_records(where, params)
 
     def raw_fingerprint(self) -> list[Json]:
         """Number of raw records and of source versions; changes whenever either grows."""
-        connection = connect(self.store, views=False)
-        row = connection.execute("select count(*), count(distinct (source_id, version)) from raw_records").fetchone()
-        return list(row or ())
+        return self.now().raw_fingerprint()
 
     def blob(self, sha256: str) -> bytes:
-        """Content of a blob.
+        """Content of one blob; use `blobs` for several.
 
         Raises:
             LakeError: the log does not hold it.
         """
-        connection = connect(self.store, views=False)
-        row = connection.execute("select data, object_path from blobs where sha256 = $1", [sha256]).fetchone()
-        if row is None:
-            raise LakeError(f"blob {sha256} is not in {self.root}; was it forgotten? see `clawgym lake status`")
-        return bytes(row[0]) if row[0] is not None else (self.root / "objects" / str(row[1])).read_bytes()
+        return self.now().blob(sha256)
+
+    def blobs(self, wanted: Iterable[str]) -> dict[str, bytes]:
+        """Contents of blobs by sha256, in few queries.
+
+        Raises:
+            LakeError: the log does not hold one of them.
+        """
+        return self.now().blobs(wanted)
 
     def build_record(self, name: str) -> dict[str, Json]:
         """How a projection table was last built: inputs, digest, rows, projection; empty when never."""
-        if name not in self._builds:
-            self._builds[name] = _projection.parse_metadata(self.store.delta(name).history())
-        return self._builds[name]
-
-    def forget_build_record(self, name: str) -> None:
-        """Drop the cached build record of a table after writing it."""
-        self._builds.pop(name, None)
+        version = self.store.version(name)
+        found = self._builds.get(name)
+        if found is None or found[0] != version:
+            found = (version, _projection.build_record(self.store, name, version))
+            self._builds[name] = found
+        return found[1]
 
     def versions_at(self, as_of: str) -> dict[str, int]:
         """Table versions of a snapshot id, or of the latest snapshot not later than a UTC time.
@@ -167,22 +168,7 @@ class Lake:
         Raises:
             UsageError: there is no such snapshot.
         """
-        rows = sorted(self.rows("snapshots"), key=lambda row: row["recorded_at"])
-        for row in rows:
-            if row["snapshot_id"] == as_of:
-                return dict(json.loads(row["versions"]))
-        try:
-            when = datetime.fromisoformat(as_of.replace("Z", "+00:00"))
-        except ValueError as error:
-            raise UsageError(
-                f"{as_of!r} is neither a snapshot id nor an ISO time; see `clawgym lake snapshots`"
-            ) from error
-        if when.tzinfo is None:
-            when = when.replace(tzinfo=utc_now().tzinfo)
-        earlier = [row for row in rows if row["recorded_at"] <= when]
-        if not earlier:
-            raise UsageError(f"no snapshot at or before {as_of}; see `clawgym lake snapshots`")
-        return dict(json.loads(earlier[-1]["versions"]))
+        return _snapshots.versions_at(self.now(), as_of)
 
 
 def open(path: str | Path | None = None, *, create: bool = True) -> Lake:  # noqa: A001 - lake.open() is the public name

@@ -6,10 +6,8 @@ Belongs here: the contract (`Projection`, `View`) and its runner. Does not belon
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -18,27 +16,17 @@ from lake import crash
 from lake.digest import table_digest
 from lake.errors import LakeError
 from lake.ids import Json, canonical, sha256_hex
+from lake.reader import Event, Reader
 from lake.schema import TABLES
 from lake.spool import effects_forbidden
+from lake.store import Store
 
 if TYPE_CHECKING:
     from lake.lake import Lake
 
 
-@dataclass(frozen=True)
-class Event:
-    """One event of the log, payload decoded."""
-
-    event_id: str
-    stream_kind: str
-    stream_id: str
-    seq: int
-    type: str
-    type_version: int
-    occurred_at: datetime
-    caused_by: str | None
-    actor: str
-    payload: Json
+_KEEPING_CONTENT = ("OPTIMIZE", "ADD COLUMN", "SET TBLPROPERTIES", "VACUUM START", "VACUUM END")
+"""Delta operations after which a table holds the same rows as before."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +61,13 @@ class Built:
 class View:
     """What a projection may see: the declared events, raw records, blobs, and declared earlier tables."""
 
-    def __init__(self, lake: Lake, projection: Projection) -> None:
-        self._lake, self._projection = lake, projection
+    def __init__(self, lake: Lake | Reader, projection: Projection) -> None:
+        """Args:
+        lake: a lake, or one state of it; a build passes the state its record of inputs names.
+        projection: says what may be read.
+        """
+        self._reader = lake if isinstance(lake, Reader) else lake.now()
+        self._projection = projection
 
     def events(self, *types: str) -> Iterator[Event]:
         """Events of the given (declared) types, or of all declared ones, by stream and seq."""
@@ -82,23 +75,27 @@ class View:
         undeclared = set(wanted) - set(self._projection.events)
         if undeclared:
             raise LakeError(f"projection {self._projection.name} reads undeclared event types {sorted(undeclared)}")
-        return self._lake.events(*wanted)
+        return self._reader.events(*wanted) if wanted else iter(())
 
     def table(self, name: str) -> pa.Table:
-        """An earlier table, whole."""
+        """An earlier table, whole, ordered by its key (or declared order)."""
         if name not in self._projection.tables:
             raise LakeError(f"projection {self._projection.name} reads undeclared table {name}")
-        return self._lake.table(name)
+        return self._reader.table(name)
 
     def raw_records(self, where: str = "true", params: list[Json] | None = None) -> pa.Table:
         """Raw records by an SQL condition, ordered by (source_id, version, position)."""
         if not self._projection.raw:
             raise LakeError(f"projection {self._projection.name} does not declare raw=True")
-        return self._lake.raw_records(where, params)
+        return self._reader.raw_records(where, params)
 
     def blob(self, sha256: str) -> bytes:
-        """Content of a blob."""
-        return self._lake.blob(sha256)
+        """Content of one blob; use `blobs` for several."""
+        return self._reader.blob(sha256)
+
+    def blobs(self, wanted: Iterable[str]) -> dict[str, bytes]:
+        """Contents of blobs by sha256, in few queries."""
+        return self._reader.blobs(wanted)
 
 
 def fingerprint(lake: Lake, projection: Projection) -> str:
@@ -149,7 +146,6 @@ def build(lake: Lake, projection: Projection, *, force: bool = False) -> Built:
         crash.point("build.before_write")
         lake.store.overwrite(name, ordered, metadata)
         crash.point("build.after_write")
-        lake.forget_build_record(name)
     return Built(projection.name, False, {n: t.num_rows for n, t in tables.items()}, digests)
 
 
@@ -180,16 +176,12 @@ def rows_table(name: str, rows: list[dict[str, Json]]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=TABLES[name].arrow)
 
 
-def parse_metadata(history: list[dict[str, Json]]) -> dict[str, Json]:
-    """The build metadata of the latest overwrite in a Delta history, or an empty dict."""
-    for entry in history:
-        if "clawgym.inputs" in entry:
-            return {
-                "inputs": entry["clawgym.inputs"],
-                "digest": entry["clawgym.digest"],
-                "rows": entry["clawgym.rows"],
-                "projection": entry["clawgym.projection"],
-            }
-        if isinstance(entry.get("userMetadata"), str) and "clawgym.inputs" in entry["userMetadata"]:
-            return parse_metadata([json.loads(entry["userMetadata"])])
+def build_record(store: Store, name: str, version: int) -> dict[str, Json]:
+    """How the content of a table at a Delta version was built; empty when it never was, or its log was cleaned up."""
+    for at in range(version, -1, -1):
+        info = store.commit_info(name, at)
+        if "clawgym.inputs" in info:
+            return {key: info[f"clawgym.{key}"] for key in ("inputs", "digest", "rows", "projection")}
+        if not info or info.get("operation") not in _KEEPING_CONTENT:
+            return {}
     return {}

@@ -5,32 +5,54 @@ Belongs here: everything that touches `deltalake`. Does not belong here: what a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+import random
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Final
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, WriterProperties, write_deltalake
-from deltalake.exceptions import CommitFailedError, TableNotFoundError
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
+from lake.durable import fsync
+from lake.engine import Engine
 from lake.errors import LakeError
+from lake.ids import Json
 from lake.schema import TABLES, Table
 
-_WRITER = WriterProperties(compression="ZSTD", compression_level=3, max_row_group_size=2048)
-_RETRIES = 100
+_ROW_GROUP: Final = {"blobs": 64, "raw_records": 512}
+"""Rows of a row group where rows may be large (up to 1 MiB each); 2048 elsewhere. Small ones make point reads cheap."""
+_RETRIES: Final = 100
+
+Prepared = tuple[pa.Table, Mapping[str, int]]
+"""Rows to append and the application transactions that make the append happen once."""
 
 
 class Store:
-    """The Delta tables below one root, each created from its declared schema."""
+    """The Delta tables below one root, each created from its declared schema. Safe to use from several threads."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._lock = threading.Lock()
+        self._versions: dict[str, int] = {}
+        self._engines: dict[bool, Engine] = {}
 
     def path(self, name: str) -> Path:
         """Folder of a table: `log/<name>` or `tables/<name>`."""
         return self.root / ("log" if TABLES[name].kind == "log" else "tables") / name
 
+    def engine(self, *, read_only: bool = False) -> Engine:
+        """The DuckDB instance over these tables; the read-only one reaches no other folder."""
+        with self._lock:
+            if read_only not in self._engines:
+                self._engines[read_only] = Engine(self.root if read_only else None)
+            return self._engines[read_only]
+
     def ensure(self, names: Iterable[str] = TABLES) -> None:
-        """Create the tables that are not there yet, empty, from their schema."""
+        """Create the tables that are not there yet, empty, from their schema; add columns declared since."""
         for name in names:
             spec = TABLES[name]
             if not DeltaTable.is_deltatable(str(self.path(name))):
@@ -41,6 +63,12 @@ class Store:
                     partition_by=list(spec.partition_by) or None,
                     configuration={"delta.enableChangeDataFeed": "true"} if spec.kind == "log" else None,
                 )
+                continue
+            table = self.delta(name)
+            have = {field.name for field in table.schema().fields}
+            new = [field.with_nullable(True) for field in spec.arrow if field.name not in have]
+            if new:
+                table.alter.add_columns(new_fields(new))
 
     def delta(self, name: str, version: int | None = None) -> DeltaTable:
         """Open a table, at a version if given.
@@ -50,15 +78,24 @@ class Store:
         """
         try:
             return DeltaTable(str(self.path(name)), version=version)
-        except (TableNotFoundError, OSError, ValueError) as error:
+        except (TableNotFoundError, DeltaError, OSError, ValueError) as error:
             at = "" if version is None else f" at version {version}"
             raise LakeError(
                 f"table {name}{at} cannot be opened in {self.root}: {error}; run `clawgym lake verify`"
             ) from error
 
     def version(self, name: str) -> int:
-        """Current Delta version of a table."""
-        return self.delta(name).version()
+        """Current Delta version of a table. Cheap: looks for log entries after the last one seen."""
+        log = self.path(name) / "_delta_log"
+        with self._lock:
+            version = self._versions.get(name)
+        if version is None or not log.is_dir():
+            version = self.delta(name).version()
+        while (log / f"{version + 1:020}.json").exists():
+            version += 1
+        with self._lock:
+            self._versions[name] = version
+        return version
 
     def append(self, name: str, rows: pa.Table, transactions: Mapping[str, int]) -> bool:
         """Append rows exactly once.
@@ -74,28 +111,75 @@ class Store:
         Raises:
             LakeError: some but not all of the transactions are there; the caller mixes batches.
         """
-        while True:
-            table = self.delta(name)
-            seen = {app: table.transaction_version(app) for app in transactions}
-            done = [app for app, batch in transactions.items() if (at := seen[app]) is not None and at >= batch]
-            if done and len(done) == len(transactions):
-                return False
-            if done:
+
+        def prepare(table: DeltaTable) -> Prepared | None:
+            done = [app for app, batch in transactions.items() if is_done(table, app, batch)]
+            if done and len(done) < len(transactions):
                 raise LakeError(f"table {name}: batch {done[0]} is in already but others of the same commit are not")
+            return None if done else (rows, transactions)
+
+        return self.transact(name, prepare)
+
+    def transact(self, name: str, prepare: Callable[[DeltaTable], Prepared | None]) -> bool:
+        """Append what `prepare` computes from the state of a table, if nobody else changed its transactions meanwhile.
+
+        `prepare` runs again on the newer state when a racing commit carried one of the same application ids; it gives
+        None when there is nothing left to do. What it read of the table is therefore what the append follows on.
+
+        Returns:
+            Whether anything was appended.
+
+        Raises:
+            LakeError: the append failed for another reason, or lost a hundred races.
+        """
+        for turn in range(_RETRIES):
+            table = self.delta(name)
+            prepared = prepare(table)
+            if prepared is None:
+                return False
+            rows, transactions = prepared
+            before = table.version()
             try:
                 write_deltalake(
                     table,
                     rows.cast(TABLES[name].arrow),
                     mode="append",
-                    writer_properties=_WRITER,
+                    writer_properties=_writer(name),
                     commit_properties=CommitProperties(
                         max_commit_retries=_RETRIES,
                         app_transactions=[Transaction(app, batch) for app, batch in transactions.items()],
                     ),
                 )
-                return True
             except CommitFailedError:
+                time.sleep(random.uniform(0, 0.01 * (turn + 1)))
                 continue
+            except (DeltaError, OSError) as error:
+                raise LakeError(f"table {name} in {self.root} cannot be written: {error}; nothing was added") from error
+            self._harden(name, before)
+            return True
+        raise LakeError(
+            f"table {name}: {_RETRIES} appends in a row were overtaken by others; run fewer writers at once"
+        )
+
+    def _harden(self, name: str, before: int) -> None:
+        """Force the files of the commits after version `before` to disk: the Delta writer does not.
+
+        Only then may spools be marked, since they are deleted after.
+        """
+        folder = self.path(name)
+        log = folder / "_delta_log"
+        folders = {folder, log}
+        version = before + 1
+        while (entry := log / f"{version:020}.json").exists():
+            for action in read_log_entry(entry):
+                if "add" in action:
+                    file = folder / action["add"]["path"]
+                    folders.add(file.parent)
+                    fsync(file)
+            fsync(entry)
+            version += 1
+        for path in sorted(folders):
+            fsync(path)
 
     def overwrite(self, name: str, rows: pa.Table | pa.RecordBatchReader, metadata: Mapping[str, str]) -> int:
         """Replace the content of a projection table; old versions stay for `--as-of`.
@@ -111,11 +195,46 @@ class Store:
             rows,
             mode="overwrite",
             schema_mode="overwrite",
-            writer_properties=_WRITER,
+            writer_properties=_writer(name),
             commit_properties=CommitProperties(custom_metadata=dict(metadata), max_commit_retries=_RETRIES),
         )
         return self.version(name)
 
-    def read(self, name: str, version: int | None = None) -> pa.Table:
-        """A whole table in memory, with its declared column order."""
-        return self.delta(name, version).to_pyarrow_table().select(TABLES[name].arrow.names)
+    def commit_info(self, name: str, version: int) -> dict[str, Json]:
+        """What a commit says about itself (operation, metadata); empty when its log entry was cleaned up."""
+        entry = self.path(name) / "_delta_log" / f"{version:020}.json"
+        if not entry.exists():
+            return {}
+        infos = [action["commitInfo"] for action in read_log_entry(entry) if "commitInfo" in action]
+        return dict(infos[0]) if infos else {}
+
+
+def new_fields(fields: list[pa.Field]) -> list[Json]:
+    """Arrow fields as Delta fields."""
+    from deltalake import Schema
+
+    return list(Schema.from_arrow(pa.schema(fields)).fields)
+
+
+def is_done(table: DeltaTable, app: str, batch: int) -> bool:
+    """Whether a table holds batch number `batch` (or a later one) of an application id."""
+    at = table.transaction_version(app)
+    return at is not None and at >= batch
+
+
+def next_batch(table: DeltaTable, app: str) -> int:
+    """The number after the last batch of an application id.
+
+    Carried by every append of a kind, it makes any two racing ones conflict: the loser reads again and then decides.
+    """
+    at = table.transaction_version(app)
+    return 0 if at is None else at + 1
+
+
+def read_log_entry(path: Path) -> list[dict[str, Json]]:
+    """The actions of one Delta log entry."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
+def _writer(name: str) -> WriterProperties:
+    return WriterProperties(compression="ZSTD", compression_level=3, max_row_group_size=_ROW_GROUP.get(name, 2048))

@@ -19,7 +19,8 @@ AUDITS = Table(
         Column(
             "probe",
             pa.string(),
-            "untouched | empty | zero_byte | placeholder | pasted_instruction | oracle | repeat | mutant:<kind>:<path> | lint:<name>",
+            "untouched | empty | zero_byte | placeholder | pasted_instruction | oracle | repeat | mutant:<kind>:<path>"
+            " | lint:<name>",
         ),
         Column("workspace_id", pa.string(), "Workspace the verifier saw", nullable=True),
         Column("verifier_version", pa.string(), "Verifier"),

@@ -34,7 +34,8 @@ ATTEMPTS = Table(
         Column(
             "ending",
             pa.string(),
-            "finished | gave_up | turn_limit | time_limit | token_limit | malformed_call | workspace_limit | model_endpoint | sandbox | harness_crash | lost",
+            "finished | gave_up | turn_limit | time_limit | token_limit | malformed_call | workspace_limit"
+            " | model_endpoint | sandbox | harness_crash | lost",
             nullable=True,
         ),
         Column("ending_kind", pa.string(), "agent | infrastructure", nullable=True),

@@ -47,7 +47,8 @@ SFT_DECISIONS = Table(
         Column(
             "reason",
             pa.string(),
-            "kept, or: no_verdict | below_threshold | abnormal_class | not_counted | not_train_split | duplicate | context_rewritten | no_tools | foreign_log",
+            "kept, or: no_verdict | below_threshold | abnormal_class | not_counted | not_train_split | duplicate"
+            " | context_rewritten | no_tools | foreign_log",
         ),
         Column("score", pa.float64(), "Score read", nullable=True),
     ),

@@ -10,7 +10,8 @@ WORKSPACES = Table(
     name="workspaces",
     stage="workspaces",
     kind="projection",
-    doc="Files of the initial workspaces, with the checks of resource preparation. Final ones: workspace_files of attempts.",
+    doc="Files of the initial workspaces, with the checks of resource preparation."
+    " Final ones: workspace_files of attempts.",
     grain="one file of one workspace",
     key=("workspace_id", "path"),
     columns=(
