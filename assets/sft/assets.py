@@ -1,4 +1,4 @@
-"""Dagster assets of the stage `sft`. What it does is beside this file."""
+"""Dagster assets and checks of the stage `sft`."""
 
 from assets.dagster_assets import build_assets
 from assets.sft import STAGE

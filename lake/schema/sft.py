@@ -14,7 +14,7 @@ SFT_EXAMPLES = Table(
     grain="one trajectory kept",
     key=("example_id",),
     columns=(
-        Column("example_id", pa.string(), "Digest of (trajectory, filter version), 20 hex digits"),
+        Column("example_id", pa.string(), "Digest of (trajectory, filter version, content), 20 hex digits"),
         Column("trajectory_id", pa.string(), "Trajectory", references="trajectories.trajectory_id"),
         Column("attempt_id", pa.string(), "Attempt", references="attempts.attempt_id"),
         Column("task_id", pa.string(), "Task", references="tasks.task_id"),
@@ -29,7 +29,7 @@ SFT_EXAMPLES = Table(
         Column("messages", pa.large_string(), "JSON list of OpenAI chat messages"),
         Column("tools", pa.large_string(), "JSON list of tool schemas"),
         Column("context_differs", pa.float64(), "From the trajectory", nullable=True, unit="ratio"),
-        Column("content_sha256", pa.string(), "Digest of messages and tools, for dedup"),
+        Column("content_sha256", pa.string(), "Digest of messages and tools without call ids, for dedup"),
     ),
 )
 
@@ -47,8 +47,8 @@ SFT_DECISIONS = Table(
         Column(
             "reason",
             pa.string(),
-            "kept, or: no_verdict | below_threshold | abnormal_class | not_counted | not_train_split | duplicate"
-            " | context_rewritten | no_tools | foreign_log",
+            "kept, or the first rule broken: foreign_log | not_collected | not_counted | side_branch | not_train_split"
+            " | abnormal_class | no_tools | no_verdict | not_scored | below_threshold | duplicate",
         ),
         Column("score", pa.float64(), "Score read", nullable=True),
     ),
