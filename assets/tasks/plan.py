@@ -13,7 +13,7 @@ Phase = Literal["explore", "read", "write", "edit", "run", "check"]
 
 @dataclass(frozen=True)
 class Step:
-    """One tool call of OpenClaw: read{path}, write{path,content}, edit{path,edits:[{oldText,newText}]}, exec{command}."""
+    """One tool call of OpenClaw: read{path}, write{path, content}, edit{path, edits}, exec{command}."""
 
     tool: Literal["read", "write", "edit", "exec"]
     arguments: dict[str, Any]
@@ -26,7 +26,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Slip:
-    """A mistake on the way that shows as a tool error, such as a wrong path; a good teacher recovers by the right step."""
+    """A mistake on the way that shows as a tool error, such as a wrong path; a good teacher recovers."""
 
     before: int
     """Index of the step before which it happens."""

@@ -1,0 +1,81 @@
+"""Lint of a whole task: what can be seen without running its verifier.
+
+Belongs here: leaks, missing inputs, lengths, names. Does not belong here: the table checks made of it (`checks.py`),
+running verifiers (`audits`).
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from typing import Final
+
+from assets.tasks.bundle import TaskBundle
+
+WORDS: Final = (90, 650)
+"""Bounds of an instruction's length in words."""
+_PATH: Final = re.compile(r"(?<![\w./-])((?:[\w.-]+/)+[\w.-]*\w)")
+
+
+def named_paths(instruction: str) -> set[str]:
+    """Paths with a folder and a suffix that an instruction names."""
+    return {path for path in _PATH.findall(instruction) if re.search(r"\.[A-Za-z]\w{0,5}$", path)}
+
+
+def missing_inputs(bundle: TaskBundle) -> list[str]:
+    """Paths that the instruction names in a folder of the inputs (or `input/`), neither there nor asked for."""
+    folders = {"input", *(path.split("/")[0] for path in bundle.inputs if "/" in path)}
+    named = named_paths(bundle.instruction) - set(bundle.inputs) - set(bundle.expected_outputs)
+    return sorted(path for path in named if path.split("/")[0] in folders)
+
+
+def lint(bundle: TaskBundle) -> list[str]:
+    """What is wrong with a bundle on its face; empty when nothing is."""
+    found = []
+    words = len(bundle.instruction.split())
+    if not WORDS[0] <= words <= WORDS[1]:
+        found.append(f"instruction has {words} words, not {WORDS[0]} to {WORDS[1]}")
+    outputs = set(bundle.expected_outputs)
+    found += [f"instruction names the input {path}, which is absent" for path in missing_inputs(bundle)]
+    found += [f"instruction does not name the output {p}" for p in sorted(outputs) if p not in bundle.instruction]
+    found += [f"output {path} is there from the start" for path in sorted(leaks(bundle))]
+    names = verifier_checks(bundle.reward["check.py"].decode("utf-8"))
+    found += [f"verifier has two checks called {name}" for name, n in Counter(names).items() if n > 1]
+    return found
+
+
+def leaks(bundle: TaskBundle) -> set[str]:
+    """Oracle files whose content stands in an input, whole or as all of its longer lines."""
+    found = set()
+    given = "\n".join(content.decode("utf-8", "replace") for content in bundle.inputs.values())
+    lines_given = {line.strip() for line in given.splitlines()}
+    for path, content in (bundle.oracle or {}).items():
+        lines = [line.strip() for line in content.decode("utf-8", "replace").splitlines() if len(line.strip()) > 12]
+        if lines and all(line in lines_given for line in lines):
+            found.add(path)
+    return found
+
+
+def verifier_checks(source: str) -> list[str]:
+    """Names of the functions that the family verifiers register as checks; empty for verifiers of others."""
+    return [
+        node.name
+        for node in ast.parse(source).body
+        if isinstance(node, ast.FunctionDef)
+        and any(isinstance(d, ast.Name) and d.id == "check" for d in node.decorator_list)
+    ]
+
+
+def families_verifiable(bundle: TaskBundle) -> list[str]:
+    """Own families only: at least six named checks, an oracle for every output, a plan with slips and two flaws."""
+    if bundle.family is None:
+        return []
+    found = []
+    if len(verifier_checks(bundle.reward["check.py"].decode("utf-8"))) < 6:
+        found.append("fewer than six named checks")
+    if set(bundle.oracle or {}) != set(bundle.expected_outputs):
+        found.append("oracle and expected outputs differ")
+    if bundle.plan is None or not bundle.plan.slips or {f.loss for f in bundle.plan.flaws} != {"small", "large"}:
+        found.append("plan lacks slips, or flaws of both losses")
+    return found
