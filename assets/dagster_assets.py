@@ -6,6 +6,7 @@ the lake is or which profile runs (the resources `lake`, `profile` and `progress
 
 # No `from __future__ import annotations` here: Dagster reads the annotations of decorated functions as objects.
 
+import time
 from collections.abc import Iterator
 
 import dagster as dg
@@ -14,7 +15,7 @@ from assets.dagster_checks import build_checks
 from assets.dagster_metadata import build_metadata, definition_metadata
 from assets.stage import Context, Stage, run_stage
 from lake import Lake
-from lake.engine import connect, quote
+from lake.engine import quote
 from lake.schema import TABLES
 
 
@@ -42,8 +43,11 @@ def build_assets(stage: Stage) -> list[dg.AssetsDefinition | dg.AssetChecksDefin
     )
     def _stage(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
         lake: Lake = context.resources.lake.open()
-        progress = context.resources.progress.of(stage.name, context.log)
+        reporter = context.resources.progress
+        started = time.monotonic()
+        progress = reporter.of(stage.name, context.log)
         run = run_stage(stage, Context(lake, context.resources.profile.profile, context.run.run_id, progress))
+        reporter.finished(stage.name, run, time.monotonic() - started)
         for name in tables:
             digest = run.built.digests.get(name)
             rows = run.built.rows[name] if name in run.built.rows else count_rows(lake, name)
@@ -75,5 +79,5 @@ def _spec(stage: Stage, name: str) -> dg.AssetSpec:
 def count_rows(lake: Lake, name: str) -> int:
     """Rows of a table, by the engine (a log is never read whole to be counted)."""
     query = f"select count(*) from {quote(name)}"  # noqa: S608 - a quoted name of the schema
-    (rows,) = connect(lake.store, views=False).execute(query).fetchone() or (0,)
+    (rows,) = lake.sql(query).fetchone() or (0,)
     return int(rows)

@@ -12,7 +12,7 @@ import dagster as dg
 
 from assets.stage import CheckOutcome, Stage
 from lake import Lake
-from lake.engine import connect, quote
+from lake.engine import quote
 from lake.errors import ClawGymError
 from lake.schema import TABLES
 
@@ -34,7 +34,7 @@ def key_unique(lake: Lake, name: str) -> CheckOutcome:
     """Whether the stored rows have as many keys as rows."""
     key = ", ".join(quote(column) for column in TABLES[name].key)
     query = f"select count(*), count(distinct ({key})) from {quote(name)}"  # noqa: S608 - quoted names of the schema
-    rows, keys = connect(lake.store, views=False).execute(query).fetchone() or (0, 0)
+    rows, keys = lake.sql(query).fetchone() or (0, 0)
     return CheckOutcome(rows == keys, f"{rows} rows, {keys} keys", {"rows": rows, "keys": keys})
 
 
@@ -43,7 +43,7 @@ def no_nulls(lake: Lake, name: str) -> CheckOutcome:
     columns = [column.name for column in TABLES[name].columns if not column.nullable]
     counts = ", ".join(f"count(*) - count({quote(column)})" for column in columns)
     query = f"select {counts} from {quote(name)}"  # noqa: S608 - quoted names of the schema
-    found = connect(lake.store, views=False).execute(query).fetchone() or ()
+    found = lake.sql(query).fetchone() or ()
     nulls = {column: int(count) for column, count in zip(columns, found, strict=True) if count}
     detail = ", ".join(f"{column}: {count}" for column, count in nulls.items()) or f"none in {len(columns)} columns"
     return CheckOutcome(not nulls, f"nulls: {detail}", nulls)
@@ -52,7 +52,7 @@ def no_nulls(lake: Lake, name: str) -> CheckOutcome:
 def rows_as_built(lake: Lake, name: str) -> CheckOutcome:
     """Whether the table holds the rows its last build recorded."""
     query = f"select count(*) from {quote(name)}"  # noqa: S608 - a quoted name of the schema
-    (rows,) = connect(lake.store, views=False).execute(query).fetchone() or (0,)
+    (rows,) = lake.sql(query).fetchone() or (0,)
     built = int(lake.build_record(name).get("rows", -1))
     return CheckOutcome(rows == built, f"{rows} rows stored, {built} recorded by the build", {"rows": rows})
 
@@ -88,11 +88,13 @@ def build_checks(stage: Stage, tables: tuple[str, ...]) -> dg.AssetChecksDefinit
     checks = table_checks(stage, tables)
     specs = [dg.AssetCheckSpec(c.name, asset=c.table, description=c.doc, blocking=True) for c in checks]
 
-    @dg.multi_asset_check(name=f"{stage.name}_checks", specs=specs, required_resource_keys={"lake"})
+    @dg.multi_asset_check(name=f"{stage.name}_checks", specs=specs, required_resource_keys={"lake", "progress"})
     def _checks(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckResult]:
         lake: Lake = context.resources.lake.open()
         for check in checks:
             outcome = outcome_of(check, lake)
+            if not outcome.passed:
+                context.resources.progress.check_failed(check.table, check.name, outcome.detail)
             yield dg.AssetCheckResult(
                 passed=outcome.passed,
                 asset_key=check.table,

@@ -11,7 +11,7 @@ import dagster as dg
 
 import lake
 from assets.profile import Profile
-from assets.stage import Progress
+from assets.stage import Progress, StageRun
 from clawgym_dag.profiles import load_profile
 
 
@@ -38,10 +38,16 @@ class ProfileResource(dg.ConfigurableResource[None]):
 
 
 class ProgressSource(Protocol):
-    """Gives each stage its `Progress`."""
+    """Gives each stage its `Progress`, and hears how it went."""
 
     def of(self, stage: str, log: dg.DagsterLogManager) -> Progress:
         """Where the stage says how far it is."""
+
+    def finished(self, stage: str, run: StageRun, seconds: float) -> None:
+        """The stage is done."""
+
+    def check_failed(self, table: str, check: str, detail: str) -> None:
+        """A blocking check of a table did not pass."""
 
 
 class LogProgress:
@@ -57,3 +63,9 @@ class LogProgress:
                 log.info(f"{stage}: {message} {done}/{total}")
 
         return say
+
+    def finished(self, stage: str, run: StageRun, seconds: float) -> None:
+        """Dagster records it."""
+
+    def check_failed(self, table: str, check: str, detail: str) -> None:
+        """Dagster records it."""

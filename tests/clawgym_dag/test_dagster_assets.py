@@ -13,7 +13,7 @@ from deltalake import write_deltalake
 import lake
 from assets.dagster_assets import build_assets
 from assets.profile import Profile
-from assets.stage import CheckOutcome, Context, Progress, Stage, StageCheck, quiet
+from assets.stage import CheckOutcome, Context, Progress, Stage, StageCheck, StageRun, quiet
 from lake import Lake, Projection, View, rows_table
 
 
@@ -32,6 +32,12 @@ class Settings:
 class Quiet:
     def of(self, stage: str, log: dg.DagsterLogManager) -> Progress:
         return quiet
+
+    def finished(self, stage: str, run: StageRun, seconds: float) -> None:
+        pass
+
+    def check_failed(self, table: str, check: str, detail: str) -> None:
+        pass
 
 
 def persona_effect(context: Context) -> Mapping[str, int]:

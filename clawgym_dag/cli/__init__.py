@@ -1,0 +1,42 @@
+"""The command line `clawgym`: nouns, then verbs; one module per noun.
+
+Belongs here: arguments, output, exit codes. Does not belong here: what a command does (its stage, or `lake`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from clawgym_dag.cli.bench import bench
+from clawgym_dag.cli.checkpoints import checkpoints
+from clawgym_dag.cli.demo import demo
+from clawgym_dag.cli.doctor import doctor
+from clawgym_dag.cli.rollouts import rollouts
+from clawgym_dag.cli.sft import sft
+from clawgym_dag.cli.sql import sql
+from clawgym_dag.cli.tasks import tasks
+from clawgym_dag.cli.trajectories import trajectories
+from clawgym_dag.cli.verdicts import verdicts
+
+COMMANDS: tuple[click.Command, ...] = (
+    demo,
+    doctor,
+    sql,
+    tasks,
+    rollouts,
+    trajectories,
+    verdicts,
+    sft,
+    checkpoints,
+    bench,
+)
+"""The commands and groups, in the order of the help."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    from clawgym_dag.cli.main import main as run
+
+    return run(arguments)

@@ -1,0 +1,69 @@
+"""`clawgym bench`: run policies on the held-out suite and report their scores.
+
+Belongs here: the commands. Does not belong here: scores and intervals (`assets/bench`).
+"""
+
+from __future__ import annotations
+
+import click
+
+import lake
+from clawgym_dag.cli.framework import as_of_option, command, json_option, lake_option, profile_options
+from clawgym_dag.cli.output import print_json, print_table
+from clawgym_dag.cli.read import query
+from clawgym_dag.cli.running import report, run_stages
+
+
+@click.group("bench")
+def bench() -> None:
+    """Run policies on the held-out suite and report their scores."""
+
+
+@command(
+    bench,
+    "run",
+    examples=["clawgym bench run", "clawgym bench run --set 'bench.policies=[\"scripted:strong\"]'"],
+    codes=(3, 7),
+)
+@profile_options()
+@lake_option()
+@json_option()
+def run(profile: str, overrides: tuple[str, ...], lake_path: str | None, as_json: bool) -> None:
+    """Run the profile's policies on the suite; runs that are in the log are not repeated."""
+    _, progress = run_stages(lake_path, "run_bench", profile=profile, overrides=overrides)
+    report(progress, as_json)
+
+
+@command(
+    bench,
+    "report",
+    examples=["clawgym bench report", "clawgym bench report --by category", "clawgym bench report --json"],
+)
+@click.option("--by", type=click.Choice(["suite", "category", "task"]), default="suite", show_default=True)
+@as_of_option()
+@lake_option()
+@json_option()
+def report_(by: str, as_of: str | None, lake_path: str | None, as_json: bool) -> None:
+    """Report scores with n and 95 % intervals; scripted teachers and models in separate tables."""
+    rows = query(
+        lake.open(lake_path, create=False),
+        "select policy_kind, bench_run_id, policy, scope_value as scope, tasks, n, n_null, mean, low, high,"
+        " pass_at_1, pass_hat_k, k, valid_call_rate, label from bench_scores where scope = $by"
+        " order by policy_kind = 'scripted', policy, scope_value",
+        {"by": by},
+        as_of=as_of,
+    )
+    if as_json:
+        print_json(rows)
+        return
+    for title, chosen in (
+        ("models", [row for row in rows if row["policy_kind"] != "scripted"]),
+        ("scripted teachers", [row for row in rows if row["policy_kind"] == "scripted"]),
+    ):
+        if not chosen:
+            click.echo(f"{title}: no run")
+            continue
+        columns = [name for name in chosen[0] if name not in ("policy_kind", "label")]
+        click.echo(f"{title}: {chosen[0]['label']}")
+        print_table(columns, [[row[name] for name in columns] for row in chosen])
+        click.echo()

@@ -1,0 +1,94 @@
+"""`clawgym rollouts`: run the agent, list and show its attempts.
+
+Belongs here: the commands. Does not belong here: how an attempt runs (`assets/rollouts`).
+"""
+
+from __future__ import annotations
+
+import click
+
+import lake
+from clawgym_dag.cli.framework import as_of_option, command, json_option, lake_option, limit_option, profile_options
+from clawgym_dag.cli.output import print_json, print_record, print_rows
+from clawgym_dag.cli.read import find, query
+from clawgym_dag.cli.running import report, run_stages
+
+
+@click.group("rollouts")
+def rollouts() -> None:
+    """Run the agent on accepted tasks, list and show its attempts."""
+
+
+@command(
+    rollouts,
+    "run",
+    examples=["clawgym rollouts run", "clawgym rollouts run --set rollouts.repeats=2 --set rollouts.batch=second"],
+    codes=(3, 7),
+)
+@profile_options()
+@lake_option()
+@json_option()
+def run(profile: str, overrides: tuple[str, ...], lake_path: str | None, as_json: bool) -> None:
+    """Run every planned attempt that has not ended, clean what it logged and grade its workspace.
+
+    Attempts in the log are not run again; other policies, repeats or seeds are other attempts.
+    """
+    _, progress = run_stages(lake_path, "collect_rollouts", profile=profile, overrides=overrides)
+    report(progress, as_json)
+
+
+@command(
+    rollouts,
+    "list",
+    examples=["clawgym rollouts list", "clawgym rollouts list --ending gave_up", "clawgym rollouts list --json"],
+)
+@click.option("--policy", help="Only policies that contain this.")
+@click.option("--ending", help="Only this ending: finished, gave_up, turn_limit, …, lost.")
+@click.option("--batch", help="Only this batch.")
+@limit_option()
+@as_of_option()
+@lake_option()
+@json_option()
+def list_(
+    policy: str | None,
+    ending: str | None,
+    batch: str | None,
+    limit: int,
+    as_of: str | None,
+    lake_path: str | None,
+    as_json: bool,
+) -> None:
+    """List attempts with their ending and score."""
+    rows = query(
+        lake.open(lake_path, create=False),
+        "select attempt_id, task_id, policy, purpose, batch, ending, score_code, checks_passed, checks_total, turns,"
+        " tool_calls, duration_s from attempt_overview where ($policy is null or contains(policy, $policy))"
+        " and ($ending is null or ending = $ending) and ($batch is null or batch = $batch)"
+        " order by purpose, task_id, policy, attempt_id limit $limit",
+        {"policy": policy, "ending": ending, "batch": batch, "limit": limit},
+        as_of=as_of,
+    )
+    print_rows(rows, as_json, empty="no such attempt; `clawgym rollouts run` runs some")
+
+
+@command(rollouts, "show", examples=["clawgym rollouts show ATTEMPT", "clawgym rollouts show ATTEMPT --json"])
+@click.argument("attempt")
+@as_of_option()
+@lake_option()
+@json_option()
+def show(attempt: str, as_of: str | None, lake_path: str | None, as_json: bool) -> None:
+    """Show one attempt (its id or the beginning of it): ending, score, checks, final files."""
+    opened = lake.open(lake_path, create=False)
+    (found,) = find(opened, "attempt_overview", "attempt_id", attempt, as_of=as_of)
+    checks = query(
+        opened,
+        "select check_name, value, passed from checks where attempt_id = $id and is_latest order by check_name",
+        {"id": found["attempt_id"]},
+        as_of=as_of,
+    )
+    if as_json:
+        print_json({**found, "checks": checks})
+        return
+    print_record(found, as_json=False)
+    click.echo()
+    print_rows(checks, as_json=False, empty="not graded; `clawgym verdicts run`")

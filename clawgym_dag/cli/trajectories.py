@@ -1,0 +1,108 @@
+"""`clawgym trajectories`: list and show what the cleaned logs say happened.
+
+Belongs here: the commands. Does not belong here: cleaning and export formats (`assets/trajectories`).
+"""
+
+from __future__ import annotations
+
+import click
+
+import lake
+from clawgym_dag.cli.framework import as_of_option, command, json_option, lake_option, limit_option
+from clawgym_dag.cli.output import print_json, print_record, print_rows
+from clawgym_dag.cli.read import Row, find, query
+
+
+@click.group("trajectories")
+def trajectories() -> None:
+    """List and show cleaned trajectories."""
+
+
+@command(
+    trajectories,
+    "list",
+    examples=[
+        "clawgym trajectories list",
+        "clawgym trajectories list --policy weak --limit 5",
+        "clawgym trajectories list --json",
+    ],
+)
+@click.option("--policy", help="Only policies that contain this.")
+@click.option("--task", help="Only tasks whose id contains this.")
+@click.option("--class", "class_", help="Only this class: normal, aborted, failed, truncated, …")
+@limit_option()
+@as_of_option()
+@lake_option()
+@json_option()
+def list_(
+    policy: str | None,
+    task: str | None,
+    class_: str | None,
+    limit: int,
+    as_of: str | None,
+    lake_path: str | None,
+    as_json: bool,
+) -> None:
+    """List trajectories with their size, score and the filter's decision."""
+    rows = query(
+        lake.open(lake_path, create=False),
+        "select trajectory_id, task_id, policy, class, turns, tool_calls, tool_errors, text_tokens, score_code,"
+        " sft_decision, sft_reason from trajectory_overview where ($policy is null or contains(policy, $policy))"
+        " and ($task is null or contains(task_id, $task)) and ($class is null or class = $class)"
+        " order by task_id, policy, trajectory_id limit $limit",
+        {"policy": policy, "task": task, "class": class_, "limit": limit},
+        as_of=as_of,
+    )
+    print_rows(rows, as_json, empty="no such trajectory; `clawgym lake ingest` or `clawgym rollouts run` brings some")
+
+
+@command(
+    trajectories,
+    "show",
+    examples=["clawgym trajectories show TRAJECTORY", "clawgym trajectories show TRAJECTORY --full"],
+)
+@click.argument("trajectory")
+@click.option("--full", is_flag=True, help="Whole texts instead of their beginnings.")
+@as_of_option()
+@lake_option()
+@json_option()
+def show(trajectory: str, full: bool, as_of: str | None, lake_path: str | None, as_json: bool) -> None:
+    """Show one trajectory (its id or the beginning of it) step by step. Secrets are masked."""
+    opened = lake.open(lake_path, create=False)
+    (found,) = find(opened, "trajectory_overview", "trajectory_id", trajectory, as_of=as_of)
+    ids = {"id": found["trajectory_id"]}
+    steps = query(
+        opened,
+        "select step, role, text, thinking, is_error from steps where trajectory_id = $id order by step",
+        ids,
+        as_of=as_of,
+    )
+    calls = query(
+        opened,
+        "select step, tool, arguments, phase, is_error from tool_calls where trajectory_id = $id"
+        " order by step, call_index",
+        ids,
+        as_of=as_of,
+    )
+    if as_json:
+        print_json({**found, "steps": steps, "tool_calls": calls})
+        return
+    print_record(found, as_json=False)
+    for step in steps:
+        mark = " (error)" if step["is_error"] else ""
+        click.echo(f"\n{step['step']:>3} {step['role']}{mark}")
+        for line in step_lines(step, [call for call in calls if call["step"] == step["step"]], full):
+            click.echo(f"    {line}")
+
+
+def step_lines(step: Row, calls: list[Row], full: bool, keep: int = 6) -> list[str]:
+    """What one step says and does; the first lines of it unless `full`."""
+    lines = (step["text"] or "").strip().splitlines()
+    if not full and len(lines) > keep:
+        lines = [*lines[:keep], f"… {len(lines) - keep} more lines (--full)"]
+    if not full:
+        lines = [line if len(line) <= 160 else line[:159] + "…" for line in lines]
+    for call in calls:
+        arguments = " ".join(str(call["arguments"]).split())
+        lines.append(f"→ {call['tool']} {arguments if full else arguments[:160]}")
+    return lines
