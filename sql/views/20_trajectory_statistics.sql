@@ -27,10 +27,10 @@ figures as (
 ),
 paper (measure, place, label, paper_mean) as (
     values
-        ('turns', 1, 'Assistant turns', 13.00),
-        ('text_tokens', 2, 'Tokens (ours: characters / 4)', 18670.0),
-        ('tool_calls', 3, 'Tool calls', 15.82),
-        ('tool_types', 4, 'Distinct tools', 3.25)
+        ('turns', 1, 'Assistant turns', 13.00::double),
+        ('text_tokens', 2, 'Tokens (ours: characters / 4)', 18670.0::double),
+        ('tool_calls', 3, 'Tool calls', 15.82::double),
+        ('tool_types', 4, 'Distinct tools', 3.25::double)
 ),
 summary as (
     select

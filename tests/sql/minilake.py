@@ -51,7 +51,7 @@ class Sink:
         return pa.concat_tables([TABLES[name].arrow.empty_table(), *self.chunks[name]])
 
 
-def build(root: Path, n: int = 24, seed: int = 7, *, raw: bool = True) -> lake.Lake:
+def build(root: Path, n: int = 36, seed: int = 7, *, raw: bool = True) -> lake.Lake:
     """A lake with `n` trajectories of our own runs, two foreign ones, and everything around them.
 
     Args:
@@ -99,7 +99,7 @@ def _inputs(sink: Sink, tasks: list[Task]) -> None:
     sink.add("skills", skill_rows())
     blobs: dict[str, bytes] = {}
     for task in tasks:
-        blobs |= {sha256_hex(data): data for data in (*task.inputs.values(), *task.reward.values())}
+        blobs |= {sha256_hex(data): data for data in (*task.inputs.values(), *task.package.values())}
         sink.add("tasks", [task.row()])
         sink.add("workspaces", file_rows(task.inputs, task))
         sink.add("audits", task.audit_rows())

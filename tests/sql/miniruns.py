@@ -79,6 +79,10 @@ class Run:
         return sha256_hex(self.session_id)
 
     @property
+    def proxy_source_id(self) -> str:
+        return sha256_hex(f"proxy/{self.attempt_id}")
+
+    @property
     def trajectory_id(self) -> str:
         return digest(self.source_id, "leaf")
 
@@ -88,7 +92,7 @@ class Run:
 
     @property
     def score(self) -> float | None:
-        return None if self.status != "scored" else self.passed / len(CHECKS)
+        return None if self.status != "scored" else self.task.reward(self.passed)
 
     @property
     def ran(self) -> bool:
@@ -164,7 +168,9 @@ def _act(run: Run, rng: random.Random) -> None:
             ]
         )  # fmt: skip
         if failed:
-            run.messages.append([Call("edit", {"path": summary, "oldText": "0", "newText": "1"}, "edit", summary, "ok")])
+            run.messages.append(
+                [Call("edit", {"path": summary, "oldText": "0", "newText": "1"}, "edit", summary, "ok")]
+            )
             run.messages.append([_exec(f"python3 -m json.tool {summary}", "check", "python3", '{"total": 1}', 0)])
     for _ in range(rng.randint(0, 6) if skill > 0.9 else rng.randint(0, 3)):
         run.messages.append([_read(rng.choice(("input/records.csv", summary, report)), "…")])
@@ -251,14 +257,15 @@ def _verdicts(run: Run, at: datetime) -> list[dict[str, Json]]:
         scored = run.status == "scored"
         passed = run.passed if index == len(versions) - 1 else max(0, run.passed - 1)
         checks = {name: float(position < passed) for position, name in enumerate(CHECKS)} if scored else {}
-        score = passed / len(CHECKS) if scored else None
+        score = run.task.reward(passed) if scored else None
         identity = digest(run.attempt_id, version, "none")
         rows.append(
             {
                 "verdict_id": identity, "attempt_id": run.attempt_id, "task_id": run.task.task_id,
                 "task_version": run.task.version, "workspace_id": digest(run.attempt_id, "final"),
                 "verifier_version": version, "judge_version": "none", "status": run.status, "score_code": score,
-                "score_rubric": None, "score": score, "verifier_reward": None, "wrapper_score": score,
+                "score_rubric": None, "score": score, "wrapper_score": run.task.wrapper(passed) if scored else None,
+                "verifier_reward": score if run.task.protocol == "reward_booleans" else None,
                 "checks_passed": passed if scored else None, "checks_total": len(CHECKS) if scored else None,
                 "checks": canonical(checks), "detail": None if scored else "KeyError: 'amount' in check.py, line 9",
                 "is_latest": index == len(versions) - 1, "graded_at": at + timedelta(minutes=1 + index),
@@ -312,7 +319,7 @@ def _trajectory(sink: Sink, run: Run, at: datetime, *, raw: bool) -> None:
         at_step = writer.step(
             "assistant", "Let me look." if turn == 0 else "", thinking="The inputs first." if turn == 1 else None,
             call_count=len(message), stop_reason="toolUse", model=run.policy, response_id=f"{run.attempt_id}-{turn}",
-            usage=canonical(tokens), proxy_record_key=record_key(run.source_id, 1, turn), **tokens,
+            usage=canonical(tokens), proxy_record_key=record_key(run.proxy_source_id, 0, turn), **tokens,
         )  # fmt: skip
         for index, call in enumerate(message):
             result = writer.step(
@@ -322,7 +329,7 @@ def _trajectory(sink: Sink, run: Run, at: datetime, *, raw: bool) -> None:
     writer.step(
         "assistant", run.final_text, stop_reason="stop", model=run.policy,
         response_id=f"{run.attempt_id}-{len(run.messages)}", input_tokens=2400, output_tokens=24,
-        usage="{}", proxy_record_key=record_key(run.source_id, 1, len(run.messages)),
+        usage="{}", proxy_record_key=record_key(run.proxy_source_id, 0, len(run.messages)),
     )  # fmt: skip
     row = _trajectory_row(run, writer.steps, calls)
     sink.add("trajectories", [row])
@@ -333,6 +340,30 @@ def _trajectory(sink: Sink, run: Run, at: datetime, *, raw: bool) -> None:
     _sft(sink, run, row)
     if raw:
         sink.add("raw_records", writer.raws)
+        sink.add("raw_records", [_proxy_record(run, step, number) for number, step in _assistants(writer.steps)])
+
+
+def _proxy_record(run: Run, step: dict[str, Json], call: int) -> dict[str, Json]:
+    """The proxy's record of one model call, in the shape of `proxy.jsonl` but without the conversation."""
+    ts = step["ts"]
+    data = canonical(
+        {
+            "type": "proxy.call", "record_id": f"{run.attempt_id}/{call}.0", "attempt_id": run.attempt_id,
+            "call": call, "retry": 0, "policy": run.policy, "upstream": run.policy, "started_at": ts.isoformat(),
+            "first_byte_s": 0.004, "duration_s": 0.01 + call / 1000, "status": 200, "error": None, "delivered": True,
+            "finish_reason": "stop" if step["stop_reason"] == "stop" else "tool_calls",
+            "response_id": step["response_id"],
+            "usage": {"prompt_tokens": step["input_tokens"], "completion_tokens": step["output_tokens"]},
+            "request": {"size": 9000 + 700 * call, "shared": 8800 if call else 0}, "response": {"size": 640},
+        }
+    ).encode()  # fmt: skip
+    return {
+        "record_key": step["proxy_record_key"], "source_id": run.proxy_source_id, "version": 0, "position": call,
+        "source_kind": "proxy.call", "source_path": f"attempts/{run.attempt_id}/proxy.jsonl",
+        "session_id": run.session_id, "attempt_id": run.attempt_id, "raw": data, "raw_size": len(data),
+        "raw_sha256": sha256_hex(data), "encoding": "identity", "record_type": "proxy.call",
+        "record_id": f"{run.attempt_id}/{call}.0", "ts": ts, "parse_status": "ok", "ingested_at": ts,
+    }  # fmt: skip
 
 
 def _call_row(run: Run, call: Call, step: int, index: int, turn: int, result: int) -> dict[str, Json]:
@@ -400,6 +431,8 @@ def _cleaning(sink: Sink, run: Run, writer: _Writer) -> None:
             for rule, records in (("metadata", 1), ("step", len(writer.steps) - 1))
         ),
     )
+    evidence = {"source_id": run.proxy_source_id, "source_kind": "proxy.call", "rule": "evidence"}
+    sink.add("ledger", [{**common, **evidence, "disposition": "kept", "records": len(run.messages) + 1}])
 
 
 def _sft(sink: Sink, run: Run, row: dict[str, Json]) -> None:
@@ -449,8 +482,15 @@ def write_foreign(sink: Sink, at: datetime, *, raw: bool) -> None:
                 }
             ],
         )  # fmt: skip
+        sink.add("sft_decisions", [{"trajectory_id": trajectory, "decision": "dropped", "reason": "foreign_log"}])
         sink.add(
-            "sft_decisions", [{"trajectory_id": trajectory, "decision": "dropped", "reason": "foreign_log"}]
-        )
+            "ledger",
+            [
+                {
+                    "source_id": source, "version": 0, "source_kind": "openclaw.transcript", "session_id": session,
+                    "disposition": "kept", "rule": "step", "records": len(writer.steps),
+                }
+            ],
+        )  # fmt: skip
         if raw:
             sink.add("raw_records", writer.raws)

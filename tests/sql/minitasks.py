@@ -55,7 +55,22 @@ class Task:
     accepted: bool
     split: str | None
     inputs: Mapping[str, bytes]
-    reward: Mapping[str, bytes]
+    package: Mapping[str, bytes]
+
+    @property
+    def protocol(self) -> str:
+        return "reward_booleans" if self.family == "log_cleanup" else "grade_floats"
+
+    def reward(self, passed: int) -> float:
+        """The score of so many passed checks; this family's own reward is stricter than their mean."""
+        share = passed / len(CHECKS)
+        return share**2 if self.protocol == "reward_booleans" else share
+
+    def wrapper(self, passed: int) -> float:
+        """What reward.sh would print: the mean of all values, `reward` among its own booleans."""
+        if self.protocol == "reward_booleans":
+            return (self.reward(passed) + passed) / (len(CHECKS) + 1)
+        return self.reward(passed)
 
     @property
     def task_id(self) -> str:
@@ -89,7 +104,7 @@ class Task:
             for path, data in sorted(self.inputs.items())
         ]
         reward = [
-            {"path": path, "sha256": sha256_hex(data), "size": len(data)} for path, data in sorted(self.reward.items())
+            {"path": path, "sha256": sha256_hex(data), "size": len(data)} for path, data in sorted(self.package.items())
         ]
         return {
             "task_id": self.task_id, "task_version": self.version, "instruction": self.instruction,
@@ -102,7 +117,7 @@ class Task:
             "input_count": len(manifest), "input_bytes": sum(f["size"] for f in manifest),
             "input_formats": sorted({f["format"] for f in manifest}), "input_manifest": canonical(manifest),
             "reward_manifest": canonical(reward), "verifier_sha256": sha256_hex(VERIFIER),
-            "verifier_protocol": "grade_floats", "verifier_version": self.verifier_version,
+            "verifier_protocol": self.protocol, "verifier_version": self.verifier_version,
             "rubric": None, "expected_outputs": ["output/report.md", "output/summary.json"],
             "oracle_manifest": canonical([{"path": "output/summary.json", "sha256": sha256_hex("{}"), "size": 2}]),
             "plan": None, "licence": "CC0-1.0",
@@ -139,7 +154,7 @@ class Task:
             {
                 "task_id": self.task_id, "task_version": self.version, "probe": probe, "workspace_id": None,
                 "verifier_version": self.verifier_version, "status": "scored", "score_code": score,
-                "checks": canonical({check: score for check in CHECKS}), "passed": passed, "bound": bound,
+                "checks": canonical(dict.fromkeys(CHECKS, score)), "passed": passed, "bound": bound,
                 "detail": None if passed else f"{probe} earned {score}", "duration_s": 0.08,
                 "event_id": event_id("audit", f"{self.task_id}@{self.version}/{probe}", 0),
             }
@@ -156,8 +171,8 @@ def file_rows(files: Mapping[str, bytes], task: Task) -> list[dict[str, Json]]:
     """Rows of `workspaces` of the initial state of a task."""
     return [
         {
-            "workspace_id": workspace_id(files), "path": path, "role": "initial", "task_id": task.task_id,
-            "attempt_id": None, "kind": "file", "sha256": sha256_hex(data), "size": len(data), "mode": 0o644,
+            "workspace_id": workspace_id(files), "path": path, "task_id": task.task_id,
+            "task_version": task.version, "kind": "file", "sha256": sha256_hex(data), "size": len(data), "mode": 0o644,
             "format": path.rsplit(".", 1)[-1], "parses": None if path.endswith(".md") else True, "note": None,
             "event_id": event_id("workspace", f"{task.task_id}@{task.version}", 0),
         }
@@ -174,8 +189,8 @@ def make_tasks(count: int, seed: int) -> list[Task]:
         accepted = number % 7 != 6
         split = SPLITS[(number + at) % len(SPLITS)] if accepted else None
         inputs = _inputs(family, at, random.Random(f"{seed}/{number}"))
-        reward = {"reward/check.py": VERIFIER}
-        tasks.append(Task(number, family, category, scenario, subcategory, at, accepted, split, inputs, reward))
+        package = {"reward/check.py": VERIFIER}
+        tasks.append(Task(number, family, category, scenario, subcategory, at, accepted, split, inputs, package))
     return tasks
 
 
