@@ -52,7 +52,7 @@ def known(store: Store, wanted: Iterable[str], version: int) -> set[str]:
     found: set[str] = set()
     if not shas:
         return found
-    cursor = store.engine().cursor({"blobs": Place(store.path("blobs"), version)})
+    cursor = store.engines.get().cursor({"blobs": Place(store.path("blobs"), version)})
     for start in range(0, len(shas), _LOOKUP):
         part = shas[start : start + _LOOKUP]
         query = "select distinct sha256 from blobs where sha256 in (select unnest($wanted))"

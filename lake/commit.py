@@ -8,10 +8,9 @@ Does not belong here: raw logs (their ingest has transactions of its own), proje
 
 from __future__ import annotations
 
-import fcntl
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -22,6 +21,7 @@ from deltalake import DeltaTable
 
 from lake import blobs as _blobs
 from lake import crash
+from lake.durable import file_lock
 from lake.engine import Place
 from lake.errors import LogError, ReplayError
 from lake.ids import Json, event_id, sha256_hex, utc_now
@@ -64,14 +64,6 @@ class Committed:
     """Events left out since their (stream, seq) was in the log: an effect done twice, or a spool restored."""
 
 
-@contextmanager
-def commit_lock(root: Path) -> Iterator[None]:
-    """Serialise committers of one machine. The transactions keep racing machines right; this keeps them cheap."""
-    with (root / "commit.lock").open("wb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
 def commit(store: Store, *, locked: bool = True) -> Committed:
     """Commit everything that is sealed or abandoned in the spool folder.
 
@@ -86,7 +78,7 @@ def commit(store: Store, *, locked: bool = True) -> Committed:
     if effects_forbidden.get():
         raise ReplayError("a projection tried to commit; projections must be pure functions of the log")
     (store.root / "spool").mkdir(parents=True, exist_ok=True)
-    with commit_lock(store.root) if locked else nullcontext():
+    with file_lock(store.root / "locks" / "commit.lock") if locked else nullcontext():
         for turn in range(_TURNS):
             try:
                 return _round(store)
@@ -279,7 +271,7 @@ def _stream_heads(store: Store, streams: set[StreamKey], version: int) -> dict[S
         return {}
     ordered = sorted(streams)
     wanted = pa.table({"stream_kind": [kind for kind, _ in ordered], "stream_id": [stream for _, stream in ordered]})
-    cursor = store.engine().cursor({"events": Place(store.path("events"), version)})
+    cursor = store.engines.get().cursor({"events": Place(store.path("events"), version)})
     cursor.register("wanted", wanted)
     found = cursor.execute(
         "select stream_kind, stream_id, max(seq) + 1 from events semi join wanted using (stream_kind, stream_id)"

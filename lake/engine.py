@@ -12,7 +12,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import duckdb
 import duckdb_extension_delta
@@ -86,6 +86,12 @@ class Engine:
             cursor.execute(f"create temp view {quote(name)} as select * from {quote(alias)}")  # noqa: S608 - quoted
         return cursor
 
+    def open(self, cursor: duckdb.DuckDBPyConnection, name: str, place: Place, columns: str, where: str) -> None:
+        """Add a view of some columns and rows of a table to a cursor."""
+        with self._lock:
+            alias = self._attach(cursor, name, place)
+        cursor.execute(f"create temp view {quote(name)} as select {columns} from {quote(alias)} where {where}")  # noqa: S608 - code, not input
+
     def _attach(self, base: duckdb.DuckDBPyConnection, name: str, place: Place) -> str:
         alias = self._attached.get(place)
         if alias is None:
@@ -110,6 +116,25 @@ class Engine:
             base.execute("set enable_external_access = false")
             base.execute("set lock_configuration = true")
         return base
+
+
+EngineKind = Literal["code", "person", "projection"]
+"""Whose SQL it is: this project's, a person's (confined to the lake), or a projection's (confined, one thread)."""
+
+
+class Engines:
+    """The DuckDB instances over one lake, each opened when first needed."""
+
+    def __init__(self, root: Path) -> None:
+        self._engines: dict[EngineKind, Engine] = {
+            "code": Engine(),
+            "person": Engine(confined_to=root),
+            "projection": Engine(confined_to=root, threads=1),
+        }
+
+    def get(self, kind: EngineKind = "code") -> Engine:
+        """The instance for a kind of SQL."""
+        return self._engines[kind]
 
 
 def check_read_only(query: str) -> None:
@@ -187,7 +212,7 @@ def connect(
     """
     at = versions or {}
     places = {name: Place(store.path(name), at[name] if name in at else store.version(name)) for name in TABLES}
-    cursor = store.engine(read_only=read_only).cursor(places)
+    cursor = store.engines.get("person" if read_only else "code").cursor(places)
     if views:
         for name, definition in view_definitions().items():
             create_view(cursor, name, definition)

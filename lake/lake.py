@@ -76,7 +76,7 @@ class Lake:
     def now(self) -> Reader:
         """A reader of the newest state; each table is pinned when first read."""
         return Reader(
-            self.root, self.store.engine(), lambda name: Place(self.store.path(name), self.store.version(name))
+            self.root, self.store.engines, lambda name: Place(self.store.path(name), self.store.version(name))
         )
 
     def at(self, as_of: str) -> Reader:
@@ -85,13 +85,13 @@ class Lake:
         A table that did not exist then reads as empty.
         """
         versions = self.versions_at(as_of)
-        return Reader(self.root, self.store.engine(), lambda name: Place(self.store.path(name), versions.get(name, 0)))
+        return Reader(self.root, self.store.engines, lambda name: Place(self.store.path(name), versions.get(name, 0)))
 
     def table(self, name: str, version: int | None = None) -> pa.Table:
         """A whole table, ordered by its key (or declared order), now or at a Delta version."""
         if version is None:
             return self.now().table(name)
-        return Reader(self.root, self.store.engine(), lambda n: Place(self.store.path(n), version)).table(name)
+        return Reader(self.root, self.store.engines, lambda n: Place(self.store.path(n), version)).table(name)
 
     def rows(self, name: str) -> list[dict[str, Json]]:
         """A whole (small) table as dicts."""
@@ -112,7 +112,7 @@ class Lake:
             UsageError: `read_only`, and it is not a query; or there is no such snapshot.
         """
         reader = self.now() if as_of is None else self.at(as_of)
-        return reader.sql(query, params, engine=self.store.engine(read_only=read_only), read_only=read_only)
+        return reader.sql(query, params, read_only=read_only)
 
     def events(self, *types: str, stream_kind: str | None = None) -> Iterator[Event]:
         """Events by type (all when none is given), ordered by (stream_kind, stream_id, seq)."""

@@ -6,17 +6,24 @@ Belongs here: the contract (`Projection`, `View`) and its runner. Does not belon
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+import duckdb
 import pyarrow as pa
 
 from lake import crash
-from lake.digest import table_digest
+from lake.conform import Conformed, conform_stream
+from lake.conform import conform as conform
+from lake.digest import ENCODING
+from lake.durable import file_lock
+from lake.engine import check_read_only, literal
 from lake.errors import LakeError
 from lake.ids import Json, canonical, sha256_hex
-from lake.reader import Event, Reader
+from lake.reader import Event, Params, Reader
 from lake.schema import TABLES
 from lake.spool import effects_forbidden
 from lake.store import Store
@@ -25,7 +32,16 @@ if TYPE_CHECKING:
     from lake.lake import Lake
 
 
-_KEEPING_CONTENT = ("OPTIMIZE", "ADD COLUMN", "SET TBLPROPERTIES", "VACUUM START", "VACUUM END")
+FORGOTTEN: Final = "source.forgotten"
+"""Event after which every projection is built anew: rows went from the log."""
+
+_IMPURE = re.compile(
+    r"\b(now|today|random|uuid|gen_random_uuid|get_current_timestamp|current_(?:date|time|timestamp)|transaction_timestamp"
+    r"|setseed|getenv|sample|tablesample|nextval)\b",
+    re.IGNORECASE,
+)
+
+_KEEPING_CONTENT: Final = ("OPTIMIZE", "ADD COLUMN", "SET TBLPROPERTIES", "VACUUM START", "VACUUM END")
 """Delta operations after which a table holds the same rows as before."""
 
 
@@ -40,8 +56,9 @@ class Projection:
     outputs: tuple[str, ...]
     events: tuple[str, ...]
     """Event types it reads."""
-    build: Callable[[View], Mapping[str, pa.Table]] = field(repr=False)
-    """Gives a table for each output. Must be deterministic; may not touch the clock, the disk or the network."""
+    build: Callable[[View], Mapping[str, pa.Table | pa.RecordBatchReader]] = field(repr=False)
+    """Gives a table for each output, or a reader of batches where it would not fit in memory. Must be deterministic;
+    may not touch the clock, the disk or the network."""
     raw: bool = False
     """Whether it reads `raw_records`."""
     tables: tuple[str, ...] = ()
@@ -89,6 +106,17 @@ class View:
             raise LakeError(f"projection {self._projection.name} does not declare raw=True")
         return self._reader.raw_records(where, params)
 
+    def sql(self, query: str, params: Params = None) -> pa.Table:
+        """Run a query over what is declared: the tables, `events` of the declared types, `raw_records` with raw=True.
+
+        Columns that say when or by which run a record was written are not there. One thread, so that sums of floats
+        come out the same every time; rows need an `order by` to have an order.
+
+        Raises:
+            LakeError: the query reads what is not declared, or asks for the time or for chance.
+        """
+        return query_declared(self._reader, query, params, self._projection)
+
     def blob(self, sha256: str) -> bytes:
         """Content of one blob; use `blobs` for several."""
         return self._reader.blob(sha256)
@@ -98,15 +126,24 @@ class View:
         return self._reader.blobs(wanted)
 
 
-def fingerprint(lake: Lake, projection: Projection) -> str:
-    """Digest of all that a build depends on: rule version, counts of its events and raw records, earlier digests."""
-    counts = lake.event_counts(projection.events)
+def fingerprint(lake: Lake, projection: Projection, reader: Reader | None = None) -> str:
+    """Digest of all that a build depends on: rule version, counts of its events and raw records, earlier digests.
+
+    Args:
+        lake: the lake.
+        projection: the projection.
+        reader: the state to look at; the newest where absent.
+    """
+    state = reader or lake.now()
+    earlier = {name: build_record(lake.store, name, state.version(name)) for name in projection.tables}
     inputs: dict[str, Json] = {
         "projection": [projection.name, projection.version],
         "schema": {name: sha256_hex(str(TABLES[name].arrow)) for name in projection.outputs},
-        "events": counts,
-        "raw": lake.raw_fingerprint() if projection.raw else None,
-        "tables": {name: lake.build_record(name).get("digest") for name in projection.tables},
+        "digest": ENCODING,
+        "events": state.event_counts(projection.events) if projection.events else {},
+        "raw": state.raw_fingerprint() if projection.raw else None,
+        "tables": {name: record.get("digest") for name, record in earlier.items()},
+        "forgotten": state.event_counts([FORGOTTEN]),
     }
     return sha256_hex(canonical(inputs))
 
@@ -114,61 +151,67 @@ def fingerprint(lake: Lake, projection: Projection) -> str:
 def build(lake: Lake, projection: Projection, *, force: bool = False) -> Built:
     """Bring a projection's tables up to date; does nothing when its inputs did not change.
 
+    Two builds of one projection wait for each other. What is read is one state of the lake, the one whose
+    fingerprint is recorded: events that arrive meanwhile are for the next build.
+
     Raises:
         LakeError: the projection gave other tables than it declares, or rows that break the schema or the key.
     """
-    inputs = fingerprint(lake, projection)
-    records = {name: lake.build_record(name) for name in projection.outputs}
-    if not force and all(record.get("inputs") == inputs for record in records.values()):
-        return Built(
-            projection.name,
-            True,
-            {name: int(record["rows"]) for name, record in records.items()},
-            {name: str(record["digest"]) for name, record in records.items()},
-        )
+    with file_lock(lake.root / "locks" / f"build.{projection.name}.lock"):
+        reader = lake.now()
+        inputs = fingerprint(lake, projection, reader)
+        records = {name: lake.build_record(name) for name in projection.outputs}
+        if not force and all(record.get("inputs") == inputs for record in records.values()):
+            return Built(
+                projection.name,
+                True,
+                {name: int(record["rows"]) for name, record in records.items()},
+                {name: str(record["digest"]) for name, record in records.items()},
+            )
+        return write(lake.store, projection, compute(reader, projection), inputs)
+
+
+def compute(reader: Reader, projection: Projection) -> Mapping[str, pa.Table | pa.RecordBatchReader]:
+    """Run a projection over one state of the lake, with effects forbidden.
+
+    Raises:
+        LakeError: it gave other tables than it declares.
+        ReplayError: it tried an effect.
+    """
     token = effects_forbidden.set(True)
     try:
-        tables = projection.build(View(lake, projection))
+        tables = projection.build(View(reader, projection))
     finally:
         effects_forbidden.reset(token)
     if set(tables) != set(projection.outputs):
         raise LakeError(f"projection {projection.name} gave {sorted(tables)} but declares {sorted(projection.outputs)}")
+    return tables
+
+
+def write(
+    store: Store, projection: Projection, tables: Mapping[str, pa.Table | pa.RecordBatchReader], inputs: str
+) -> Built:
+    """Check, sort and write what a projection gave; records how it was built in the Delta commit."""
+    rows: dict[str, int] = {}
     digests: dict[str, str] = {}
-    for name, rows in tables.items():
-        ordered = conform(name, rows)
-        digests[name] = table_digest(name, ordered)
-        metadata = {
-            "clawgym.projection": f"{projection.name}@{projection.version}",
-            "clawgym.inputs": inputs,
-            "clawgym.digest": digests[name],
-            "clawgym.rows": str(ordered.num_rows),
-        }
-        crash.point("build.before_write")
-        lake.store.overwrite(name, ordered, metadata)
-        crash.point("build.after_write")
-    return Built(projection.name, False, {n: t.num_rows for n, t in tables.items()}, digests)
-
-
-def conform(name: str, rows: pa.Table) -> pa.Table:
-    """Rows cast to the declared schema and sorted; checks nullability and the key.
-
-    Raises:
-        LakeError: a null where none may be, a repeated key, or a missing column.
-    """
-    spec = TABLES[name]
-    try:
-        table = rows.select(spec.arrow.names).cast(spec.arrow)
-    except (KeyError, ValueError, pa.ArrowInvalid) as error:
-        raise LakeError(
-            f"rows for table {name} do not fit its schema: {error}; see lake/schema/{spec.stage}.py"
-        ) from error
-    for column in spec.columns:
-        if not column.nullable and table.column(column.name).null_count:
-            raise LakeError(f"table {name}: column {column.name} holds {table.column(column.name).null_count} nulls")
-    keys = table.group_by(list(spec.key)).aggregate([([], "count_all")])
-    if keys.num_rows != table.num_rows:
-        raise LakeError(f"table {name}: key {spec.key} is not unique ({table.num_rows} rows, {keys.num_rows} keys)")
-    return table.sort_by([(column, "ascending") for column in (spec.sort_by or spec.key)])
+    for name in projection.outputs:
+        given = tables[name]
+        with (
+            conform_stream(store.root, name, given)
+            if isinstance(given, pa.RecordBatchReader)
+            else nullcontext(Conformed.of(name, given)) as ready
+        ):
+            rows[name], digests[name] = ready.rows, ready.digest
+            metadata = {
+                "clawgym.projection": f"{projection.name}@{projection.version}",
+                "clawgym.inputs": inputs,
+                "clawgym.digest": ready.digest,
+                "clawgym.rows": str(ready.rows),
+            }
+            crash.point("build.before_write")
+            store.overwrite(name, ready.data, metadata)
+            crash.point("build.after_write")
+    return Built(projection.name, False, rows, digests)
 
 
 def rows_table(name: str, rows: list[dict[str, Json]]) -> pa.Table:
@@ -185,3 +228,20 @@ def build_record(store: Store, name: str, version: int) -> dict[str, Json]:
         if not info or info.get("operation") not in _KEEPING_CONTENT:
             return {}
     return {}
+
+
+def query_declared(reader: Reader, query: str, params: Params, projection: Projection) -> pa.Table:
+    """Run SQL for a projection; see `View.sql`."""
+    check_read_only(query)
+    if found := _IMPURE.search(query):
+        raise LakeError(f"projection {projection.name}: SQL may not use {found[0]!r}, it gives other rows each time")
+    cursor = reader.cursor(projection.tables, "projection")
+    if projection.events:
+        kinds = ", ".join(literal(kind) for kind in projection.events)
+        reader.open_filtered(cursor, "events", "* exclude (recorded_at, run_id)", f"type in ({kinds})")
+    if projection.raw:
+        reader.open_filtered(cursor, "raw_records", "* exclude (ingested_at)", "true")
+    try:
+        return cursor.execute(query, params).to_arrow_table()
+    except duckdb.Error as error:
+        raise LakeError(f"projection {projection.name}: {error}; what it reads must be declared") from error

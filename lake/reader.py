@@ -16,7 +16,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from lake.engine import Engine, Place, check_read_only, create_view, mentioned, view_definitions
+from lake.engine import EngineKind, Engines, Place, check_read_only, create_view, mentioned, view_definitions
 from lake.errors import LakeError
 from lake.ids import Json
 from lake.schema import TABLES
@@ -47,14 +47,14 @@ class Event:
 class Reader:
     """The lake at one state. A table's version is fixed when it is first read. Safe to use from several threads."""
 
-    def __init__(self, root: Path, engine: Engine, locate: Callable[[str], Place]) -> None:
+    def __init__(self, root: Path, engines: Engines, locate: Callable[[str], Place]) -> None:
         """Args:
         root: the lake's root, below which large blobs lie.
-        engine: DuckDB.
+        engines: DuckDB.
         locate: gives the place of a table the first time it is read.
         """
         self.root = root
-        self._engine, self._locate = engine, locate
+        self._engines, self._locate = engines, locate
         self._places: dict[str, Place] = {}
         self._lock = threading.Lock()
 
@@ -71,29 +71,31 @@ class Reader:
         """Delta version of a table in this state."""
         return self.place(name).version
 
-    def cursor(self, names: Iterable[str], engine: Engine | None = None) -> duckdb.DuckDBPyConnection:
+    def cursor(self, names: Iterable[str], engine: EngineKind = "code") -> duckdb.DuckDBPyConnection:
         """A DuckDB cursor that sees exactly these tables."""
         places = {name: self.place(name) for name in names}
         try:
-            return (engine or self._engine).cursor(places)
+            return self._engines.get(engine).cursor(places)
         except duckdb.Error as error:
             raise LakeError(f"tables of {self.root} cannot be opened: {error}; run `clawgym lake verify`") from error
 
-    def sql(
-        self, query: str, params: Params = None, *, engine: Engine | None = None, read_only: bool = False
-    ) -> duckdb.DuckDBPyRelation:
+    def open_filtered(self, cursor: duckdb.DuckDBPyConnection, name: str, columns: str, where: str) -> None:
+        """Show a projection's cursor part of a table, under the table's name."""
+        self._engines.get("projection").open(cursor, name, self.place(name), columns, where)
+
+    def sql(self, query: str, params: Params = None, *, read_only: bool = False) -> duckdb.DuckDBPyRelation:
         """Run a query over all tables and the views of `sql/views`; opens only those it mentions.
 
         Args:
             params: a list for `$1` …, or a mapping for `$name`.
-            engine: another DuckDB instance than the reader's own.
-            read_only: refuse everything but queries.
+            read_only: allow queries only, that reach no file outside the lake and change no setting.
 
         Raises:
             UsageError: `read_only`, and it is not a query.
         """
         if read_only:
             check_read_only(query)
+        engine: EngineKind = "person" if read_only else "code"
         definitions = view_definitions()
         known = set(TABLES) | set(definitions)
         wanted = mentioned(query, known, definitions)
@@ -105,7 +107,7 @@ class Reader:
             return self._relation(query, params, known, definitions, engine)
 
     def _relation(
-        self, query: str, params: Params, wanted: set[str], definitions: Mapping[str, str], engine: Engine | None
+        self, query: str, params: Params, wanted: set[str], definitions: Mapping[str, str], engine: EngineKind
     ) -> duckdb.DuckDBPyRelation:
         cursor = self.cursor([name for name in TABLES if name in wanted], engine)
         for name, definition in definitions.items():

@@ -18,7 +18,7 @@ from deltalake import CommitProperties, DeltaTable, Transaction, WriterPropertie
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
 from lake.durable import fsync
-from lake.engine import Engine
+from lake.engine import Engines
 from lake.errors import LakeError
 from lake.ids import Json
 from lake.schema import TABLES, Table
@@ -38,18 +38,12 @@ class Store:
         self.root = root
         self._lock = threading.Lock()
         self._versions: dict[str, int] = {}
-        self._engines: dict[bool, Engine] = {}
+        self.engines = Engines(root)
+        """DuckDB over these tables."""
 
     def path(self, name: str) -> Path:
         """Folder of a table: `log/<name>` or `tables/<name>`."""
         return self.root / ("log" if TABLES[name].kind == "log" else "tables") / name
-
-    def engine(self, *, read_only: bool = False) -> Engine:
-        """The DuckDB instance over these tables; the read-only one reaches no other folder."""
-        with self._lock:
-            if read_only not in self._engines:
-                self._engines[read_only] = Engine(self.root if read_only else None)
-            return self._engines[read_only]
 
     def ensure(self, names: Iterable[str] = TABLES) -> None:
         """Create the tables that are not there yet, empty, from their schema; add columns declared since."""
