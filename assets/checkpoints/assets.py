@@ -1,4 +1,4 @@
-"""Dagster assets of the stage `checkpoints`. What it does is beside this file."""
+"""Dagster assets and checks of the stage `checkpoints`."""
 
 from assets.checkpoints import STAGE
 from assets.dagster_assets import build_assets
