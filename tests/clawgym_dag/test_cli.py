@@ -113,7 +113,10 @@ def test_interruption_says_that_nothing_is_lost(call: Call, mini: Path, monkeypa
     monkeypatch.setattr("lake.open", interrupted)
     called = call("tasks", "list", "--limit", "3")
     assert called.code == 130
-    assert called.err == "clawgym: interrupted; nothing is lost, run `clawgym tasks list --limit 3` to go on\n"
+    assert (
+        called.err.lstrip("\n")
+        == "clawgym: interrupted; nothing is lost, run `clawgym tasks list --limit 3` to go on\n"
+    )
 
 
 def test_one_line() -> None:

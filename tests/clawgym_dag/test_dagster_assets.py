@@ -12,6 +12,7 @@ from deltalake import write_deltalake
 
 import lake
 from assets.dagster_assets import build_assets
+from assets.dagster_checks import outcome_of, table_checks
 from assets.profile import Profile
 from assets.stage import CheckOutcome, Context, Progress, Stage, StageCheck, StageRun, quiet
 from lake import Lake, Projection, View, rows_table
@@ -155,12 +156,22 @@ def test_failing_stage_check_blocks_what_follows(tmp_path: Path) -> None:
 def test_schema_checks_see_a_table_that_was_tampered_with(tmp_path: Path) -> None:
     materialise(tmp_path / "lake", PERSONAS)
     opened = lake.open(tmp_path / "lake")
-    delta = opened.store.delta("personas")
-    rows = opened.table("personas")
-    write_deltalake(delta, rows, mode="append")
-    result = materialise(tmp_path / "lake", PERSONAS, raise_on_error=False)
-    checks = {c.check_name: c.passed for c in result.get_asset_check_evaluations()}
-    assert checks == {"key_unique": False, "no_nulls": True, "rows_as_built": False}
+    write_deltalake(opened.store.delta("personas"), opened.table("personas"), mode="append")
+    outcomes = {check.name: outcome_of(check, opened) for check in table_checks(PERSONAS, ("personas",))}
+    assert {name: outcome.passed for name, outcome in outcomes.items()} == {
+        "key_unique": False,
+        "no_nulls": True,
+        "rows_as_built": False,
+    }
+    assert outcomes["key_unique"].detail == "2 rows, 1 keys"
+
+
+def test_tampered_table_is_rebuilt_by_the_next_run(tmp_path: Path) -> None:
+    first = metadata_of(materialise(tmp_path / "lake", PERSONAS), "personas")
+    opened = lake.open(tmp_path / "lake")
+    write_deltalake(opened.store.delta("personas"), opened.table("personas"), mode="append")
+    second = metadata_of(materialise(tmp_path / "lake", PERSONAS), "personas")
+    assert (second["skipped"].value, second["digest"]) == (False, first["digest"])
 
 
 def test_check_that_raises_one_of_our_errors_is_a_failed_check(tmp_path: Path) -> None:
