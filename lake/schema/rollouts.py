@@ -43,6 +43,14 @@ ATTEMPTS = Table(
         Column("exit_code", pa.int32(), "Exit code of the harness", nullable=True),
         Column("session_id", pa.string(), "Agent's session id", nullable=True),
         Column("model_calls", pa.int32(), "Calls the proxy served", nullable=True),
+        Column("upstream_errors", pa.int32(), "Tries of calls that brought no whole answer", nullable=True),
+        Column(
+            "prefix_breaks",
+            pa.int32(),
+            "Requests whose messages do not extend those of the request before; null where the tool profile lets them",
+            nullable=True,
+        ),
+        Column("sandbox", pa.string(), "bubblewrap | process: how the agent was confined", nullable=True),
         Column(
             "initial_workspace_id",
             pa.string(),
@@ -65,4 +73,31 @@ ATTEMPTS = Table(
     ),
 )
 
-TABLES = (ATTEMPTS,)
+FINAL_FILES = Table(
+    name="final_files",
+    stage="rollouts",
+    kind="projection",
+    doc="Workspaces as attempts left them, against the initial ones; contents are blobs.",
+    grain="one path of one ended attempt",
+    key=("attempt_id", "path"),
+    columns=(
+        Column("attempt_id", pa.string(), "Attempt", references="attempts.attempt_id"),
+        Column("path", pa.string(), "Path below the workspace root, / separated"),
+        Column("kind", pa.string(), "file | dir | symlink | other"),
+        Column(
+            "sha256",
+            pa.string(),
+            "Content; null for what is not a file, was removed or is over the limit",
+            nullable=True,
+            references="blobs.sha256",
+        ),
+        Column("size", pa.int64(), "Size; 0 for a removed file", unit="bytes"),
+        Column("mode", pa.int32(), "Permission bits; 0 for a removed file"),
+        Column("format", pa.string(), "csv | json | md | … by name and content", nullable=True),
+        Column("change", pa.string(), "added | modified | unchanged | removed"),
+        Column("note", pa.string(), "Why the content was left out", nullable=True),
+        Column("event_id", pa.string(), "Event that captured it", references="events.event_id"),
+    ),
+)
+
+TABLES = (ATTEMPTS, FINAL_FILES)

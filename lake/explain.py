@@ -1,0 +1,216 @@
+"""Explain: walk from any id to what it came from, down to the bytes of a source.
+
+Belongs here: finding an id, following references, the tree and its text. Does not belong here: which column points at
+what (`references` in the schema; `lineage` declares the few edges that no column states).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+import duckdb
+
+from lake.engine import quote
+from lake.errors import LakeError, UsageError
+from lake.ids import Json
+from lake.lineage import FACTS, IDENTITIES, SUMMARIES, Edge, edges_of
+from lake.reader import Reader
+from lake.schema import TABLES
+
+if TYPE_CHECKING:
+    from lake.lake import Lake
+
+_EXPANDED: Final = 20
+"""Rows of one relation that are shown; the rest are counted."""
+
+
+@dataclass
+class Node:
+    """One row (or one group of rows) in the tree."""
+
+    label: str
+    """How its parent relates to it; empty for a root."""
+    table: str
+    key: dict[str, Json]
+    facts: dict[str, Json] = field(default_factory=dict)
+    note: str = ""
+    """`not found`, `shown above`, or how many rows it stands for."""
+    found: bool = True
+    children: list[Node] = field(default_factory=list)
+
+    def to_json(self) -> Json:
+        """As plain data."""
+        return {
+            "label": self.label,
+            "table": self.table,
+            "key": {name: _plain(value) for name, value in self.key.items()},
+            "facts": {name: _plain(value) for name, value in self.facts.items()},
+            "note": self.note,
+            "found": self.found,
+            "children": [child.to_json() for child in self.children],
+        }
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Everything an id came from."""
+
+    id: str
+    roots: tuple[Node, ...]
+
+    def nodes(self) -> Iterator[Node]:
+        """All nodes, parents first."""
+        waiting = list(reversed(self.roots))
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting.extend(reversed(node.children))
+
+    @property
+    def missing(self) -> list[Node]:
+        """What is pointed at and cannot be found."""
+        return [node for node in self.nodes() if not node.found]
+
+    def to_json(self) -> Json:
+        """As plain data."""
+        return {"id": self.id, "complete": not self.missing, "roots": [root.to_json() for root in self.roots]}
+
+    def to_text(self) -> str:
+        """As an indented tree, one line a node."""
+        lines: list[str] = []
+        for root in self.roots:
+            _render(root, "", "", lines)
+        if self.missing:
+            lines.append(f"{len(self.missing)} of the things pointed at cannot be found")
+        return "\n".join(lines)
+
+
+def explain(lake: Lake | Reader, id_: str) -> Explanation:
+    """Walk from an id (of an example, trajectory, attempt, task, verdict, event, record, blob …) to its origins.
+
+    Raises:
+        UsageError: nothing has this id.
+    """
+    walk = _Walk(lake if isinstance(lake, Reader) else lake.now())
+    roots = walk.roots(id_)
+    if not roots:
+        raise UsageError(f"nothing in the lake is called {id_!r}; `clawgym sql` finds ids, e.g. select * from attempts")
+    return Explanation(id_, tuple(roots))
+
+
+class _Walk:
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._seen: set[tuple[str, tuple[Json, ...]]] = set()
+
+    def roots(self, id_: str) -> list[Node]:
+        """The rows called `id_`, in the first table that has any, each with its origins."""
+        name, _, version = id_.partition("@")
+        for table, column in IDENTITIES:
+            on = [(column, id_)]
+            rows = self._find(table, on)
+            if not rows and version and table == "tasks":
+                on = [("task_id", name), ("task_version", version)]
+                rows = self._find(table, on)
+            if rows:
+                return self._nodes(Edge("", table, table, ()), on, rows)
+        return []
+
+    def _find(self, table: str, on: Sequence[tuple[str, Json]]) -> list[dict[str, Json]]:
+        where = " and ".join(f"{quote(column)} = ${i + 1}" for i, (column, _) in enumerate(on))
+        order = ", ".join(quote(column) for column in self._key(table))
+        query = f"select * from {quote(table)} where {where} order by {order} limit {_EXPANDED + 1}"  # noqa: S608 - quoted
+        return self._query(table, query, [value for _, value in on])
+
+    def _query(self, table: str, query: str, params: list[Json]) -> list[dict[str, Json]]:
+        try:
+            found = self._reader.cursor([table]).execute(query, params)
+            names = [column[0] for column in found.description or ()]
+            return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+        except (LakeError, duckdb.Error):
+            return []  # an unreadable table finds nothing; `verify` says why
+
+    def _key(self, table: str) -> tuple[str, ...]:
+        return TABLES[table].key
+
+    def _nodes(self, edge: Edge, on: Sequence[tuple[str, Json]], rows: list[dict[str, Json]]) -> list[Node]:
+        shown = [self._node(edge, row) for row in rows[:_EXPANDED]]
+        if len(rows) > _EXPANDED:
+            note = f"more rows of {edge.target}; only the first {_EXPANDED} are shown"
+            shown.append(Node(edge.label, edge.target, dict(on), note=note))
+        return shown
+
+    def _node(self, edge: Edge, row: dict[str, Json]) -> Node:
+        key = {column: row[column] for column in self._key(edge.target)}
+        facts = {name: row[name] for name in FACTS[edge.target] if name in row and row[name] is not None}
+        node = Node(edge.label, edge.target, key, facts)
+        identity = (edge.target, tuple(key.values()))
+        if identity in self._seen:
+            node.note = "shown above"
+            return node
+        self._seen.add(identity)
+        for onward in edges_of(edge.target):
+            node.children += self._follow(onward, row)
+        return node
+
+    def _follow(self, edge: Edge, row: dict[str, Json]) -> list[Node]:
+        values = [row.get(source) for source, _ in edge.on]
+        if any(value is None for value in values):
+            return []
+        if isinstance(values[0], list):
+            found: list[Node] = []
+            for value in values[0]:
+                found += self._follow(edge, {**row, edge.on[0][0]: value})
+            return found
+        on = [(target, value) for (_, target), value in zip(edge.on, values, strict=True)]
+        if edge.target in SUMMARIES and (edge.summarised or len(edge.on) < len(self._key(edge.target))):
+            return self._summary(edge, on)
+        rows = self._find(edge.target, on)
+        if not rows:
+            if edge.optional:
+                return []
+            return [Node(edge.label, edge.target, dict(on), note="not found", found=False)]
+        return self._nodes(edge, on, rows)
+
+    def _summary(self, edge: Edge, on: Sequence[tuple[str, Json]]) -> list[Node]:
+        """Rows of a table that is only ever shown as a group."""
+        key, select = SUMMARIES[edge.target]
+        where = " and ".join(f"{quote(column)} = ${i + 1}" for i, (column, _) in enumerate(on))
+        columns = ", ".join(quote(column) for column in key)
+        query = (
+            f"select {columns}, {select} from {quote(edge.target)} where {where} group by {columns} order by {columns}"  # noqa: S608 - code
+        )
+        rows = self._query(edge.target, query, [value for _, value in on])
+        if not rows and not edge.optional:
+            return [Node(edge.label, edge.target, dict(on), note="not found", found=False)]
+        return [
+            Node(edge.label, edge.target, {name: row.pop(name) for name in key}, row, note=f"{row.pop('rows')} rows")
+            for row in rows
+        ]
+
+
+def _render(node: Node, lead: str, branch: str, lines: list[str]) -> None:
+    key = " ".join(f"{_short(value)}" for value in node.key.values())
+    facts = ", ".join(f"{name}={_short(value)}" for name, value in node.facts.items())
+    label = f"{node.label}: " if node.label else ""
+    note = f" [{node.note}]" if node.note else ""
+    lines.append(f"{lead}{branch}{label}{node.table} {key}{note}{f'  ({facts})' if facts else ''}")
+    below = lead + {"": "", "├─ ": "│  ", "└─ ": "   "}[branch]
+    for i, child in enumerate(node.children):
+        _render(child, below, "└─ " if i == len(node.children) - 1 else "├─ ", lines)
+
+
+def _short(value: Json) -> str:
+    text = str(_plain(value)).replace("\n", " ")
+    return text if len(text) <= 72 else f"{text[:69]}…"
+
+
+def _plain(value: Json) -> Json:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
