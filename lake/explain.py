@@ -16,7 +16,7 @@ import duckdb
 from lake.engine import quote
 from lake.errors import LakeError, UsageError
 from lake.ids import Json
-from lake.lineage import FACTS, IDENTITIES, SUMMARIES, Edge, edges_of
+from lake.lineage import FACTS, IDENTITIES, SUMMARIES, UNIQUE, Edge, edges_of
 from lake.reader import Reader
 from lake.schema import TABLES
 
@@ -97,7 +97,9 @@ def explain(lake: Lake | Reader, id_: str) -> Explanation:
     walk = _Walk(lake if isinstance(lake, Reader) else lake.now())
     roots = walk.roots(id_)
     if not roots:
-        raise UsageError(f"nothing in the lake is called {id_!r}; `clawgym sql` finds ids, e.g. select * from attempts")
+        raise UsageError(
+            f"nothing in the lake is called {id_!r}; list ids with `clawgym sql`, e.g. of the table attempts"
+        )
     return Explanation(id_, tuple(roots))
 
 
@@ -121,7 +123,7 @@ class _Walk:
 
     def _find(self, table: str, on: Sequence[tuple[str, Json]]) -> list[dict[str, Json]]:
         where = " and ".join(f"{quote(column)} = ${i + 1}" for i, (column, _) in enumerate(on))
-        order = ", ".join(quote(column) for column in self._key(table))
+        order = ", ".join(quote(column) for column in TABLES[table].key)
         query = f"select * from {quote(table)} where {where} order by {order} limit {_EXPANDED + 1}"  # noqa: S608 - quoted
         return self._query(table, query, [value for _, value in on])
 
@@ -133,9 +135,6 @@ class _Walk:
         except (LakeError, duckdb.Error):
             return []  # an unreadable table finds nothing; `verify` says why
 
-    def _key(self, table: str) -> tuple[str, ...]:
-        return TABLES[table].key
-
     def _nodes(self, edge: Edge, on: Sequence[tuple[str, Json]], rows: list[dict[str, Json]]) -> list[Node]:
         shown = [self._node(edge, row) for row in rows[:_EXPANDED]]
         if len(rows) > _EXPANDED:
@@ -144,7 +143,7 @@ class _Walk:
         return shown
 
     def _node(self, edge: Edge, row: dict[str, Json]) -> Node:
-        key = {column: row[column] for column in self._key(edge.target)}
+        key = {column: row[column] for column in TABLES[edge.target].key}
         facts = {name: row[name] for name in FACTS[edge.target] if name in row and row[name] is not None}
         node = Node(edge.label, edge.target, key, facts)
         identity = (edge.target, tuple(key.values()))
@@ -152,6 +151,8 @@ class _Walk:
             node.note = "shown above"
             return node
         self._seen.add(identity)
+        if edge.target == "raw_records":
+            node.note = f"{row['raw_size']} bytes at {row['position']} of {row['source_path']}"
         for onward in edges_of(edge.target):
             node.children += self._follow(onward, row)
         return node
@@ -166,7 +167,7 @@ class _Walk:
                 found += self._follow(edge, {**row, edge.on[0][0]: value})
             return found
         on = [(target, value) for (_, target), value in zip(edge.on, values, strict=True)]
-        if edge.target in SUMMARIES and (edge.summarised or len(edge.on) < len(self._key(edge.target))):
+        if edge.target in SUMMARIES and (edge.summarised or not _is_one(edge)):
             return self._summary(edge, on)
         rows = self._find(edge.target, on)
         if not rows:
@@ -190,6 +191,12 @@ class _Walk:
             Node(edge.label, edge.target, {name: row.pop(name) for name in key}, row, note=f"{row.pop('rows')} rows")
             for row in rows
         ]
+
+
+def _is_one(edge: Edge) -> bool:
+    """Whether an edge leads to at most one row."""
+    targets = [target for _, target in edge.on]
+    return set(TABLES[edge.target].key) <= set(targets) or any((edge.target, target) in UNIQUE for target in targets)
 
 
 def _render(node: Node, lead: str, branch: str, lines: list[str]) -> None:

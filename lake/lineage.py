@@ -36,7 +36,7 @@ DECLARED: Final = (
     Edge("audit decision", "tasks", "task_status", (("task_id", "task_id"), ("task_version", "task_version")), True),
     Edge("probe", "tasks", "audits", (("task_id", "task_id"), ("task_version", "task_version")), optional=True),
     Edge("skill", "tasks", "skills", (("skill_ids", "skill_id"),)),
-    Edge("verifier", "verdicts", "tasks", (("task_id", "task_id"), ("verifier_version", "verifier_version"))),
+    Edge("verifier", "verdicts", "tasks", (("task_id", "task_id"), ("verifier_version", "verifier_version")), True),
 )
 """Edges that no column states."""
 
@@ -87,7 +87,8 @@ IDENTITIES: Final[tuple[tuple[str, str], ...]] = (
 _SHOWN: Final[dict[str, tuple[str, ...]]] = {
     "events": ("type", "type_version", "stream_kind", "stream_id", "seq", "occurred_at", "actor"),
     "raw_records": (
-        "source_kind", "source_path", "raw_size", "raw_sha256", "record_type", "record_id", "parse_status", "record_key",
+        "source_kind", "source_path", "raw_size", "raw_sha256", "record_type", "record_id", "parse_status",
+        "record_key",
     ),
     "blobs": ("size", "mime"),
     "snapshots": ("recorded_at", "reason"),
@@ -112,6 +113,9 @@ FACTS: Final[dict[str, tuple[str, ...]]] = {
     name: _SHOWN.get(name, spec.content_columns[:5]) for name, spec in TABLES.items()
 }
 """Columns shown of each table."""
+
+UNIQUE: Final = {("raw_records", "record_key"), ("events", "event_id")}
+"""Columns that are not the key and yet name one row."""
 
 _FINER: Final = {("diagnostics", "source_id"), ("steps", "trajectory_id"), ("tool_calls", "trajectory_id")}
 """References not walked: a finer one of the same row says it, or it leads back to where one comes from."""
