@@ -143,7 +143,7 @@ def sandbox_argv(
 
 
 def _rlimits(limits: Limits, mode: Mode, *, inner: bool) -> list[str]:
-    argv = ["prlimit", "--core=0", f"--cpu={limits.cpu_s}", f"--fsize={limits.file_bytes}"]
+    argv = ["prlimit", "--core=0", f"--cpu={limits.cpu_s}:{limits.cpu_s + 1}", f"--fsize={limits.file_bytes}"]
     controlled = cgroup.limited()
     if "memory" not in controlled:
         argv += [f"--data={limits.memory_bytes}"]
@@ -207,16 +207,16 @@ class Bubblewrap:
 
         try:
             result = run.go(command, stdin=stdin, env={"PATH": os.environ.get("PATH", os.defpath)})
-            hit = group.hit() if group else None
+            out_of_memory = group is not None and group.oom_killed()
         finally:
             if group:
                 group.remove()
-        return _judged(result, run.reported_exit, hit)
+        return _judged(result, run.reported_exit, out_of_memory=out_of_memory)
 
 
-def _judged(result: SandboxResult, reported: int | None, hit: str | None) -> SandboxResult:
+def _judged(result: SandboxResult, reported: int | None, *, out_of_memory: bool) -> SandboxResult:
     """Tell a command that ended from one the kernel ended and from a sandbox that never started."""
-    if result.limit is None and hit == "memory" and result.exit_code != 0:
+    if result.limit is None and out_of_memory and result.exit_code != 0:
         return SandboxResult(
             None, result.stdout, result.stderr, result.wall_s, timed_out=False, output_cut=False, limit="memory"
         )
@@ -261,8 +261,9 @@ def mode() -> Mode:
 
 
 def _try(mode: Mode) -> str | None:
-    """Null when a trivial command runs, else what bwrap said."""
-    done = subprocess.run(sandbox_argv(["/usr/bin/true"], mode=mode), capture_output=True, timeout=20, check=False)
+    """Null when the clean interpreter runs, else what was said."""
+    argv = [f"{TARGET}/bin/python3", "-I", "-c", "import yaml"]
+    done = subprocess.run(sandbox_argv(argv, mode=mode), capture_output=True, timeout=60, check=False)
     return None if done.returncode == 0 else _first_line(done.stderr)
 
 

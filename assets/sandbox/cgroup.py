@@ -42,17 +42,13 @@ class Group:
         """Files a process writes `0` to in order to enter."""
         return [str(folder / "cgroup.procs") for folder, _ in self._folders]
 
-    def hit(self) -> str | None:
-        """`memory` or `processes` when the kernel enforced that limit, else null."""
-        for folder, hierarchy in self._folders:
-            if "memory" in hierarchy.controllers:
-                events = _read(folder / ("memory.oom_control" if hierarchy.version == 1 else "memory.events"))
-                if events.get("oom_kill", 0) > 0:
-                    return "memory"
-        for folder, hierarchy in self._folders:
-            if "pids" in hierarchy.controllers and _read(folder / "pids.events").get("max", 0) > 0:
-                return "processes"
-        return None
+    def oom_killed(self) -> bool:
+        """Whether the kernel killed a process of the group for its memory."""
+        return any(
+            _read(folder / ("memory.oom_control" if hierarchy.version == 1 else "memory.events")).get("oom_kill", 0) > 0
+            for folder, hierarchy in self._folders
+            if "memory" in hierarchy.controllers
+        )
 
     def remove(self) -> None:
         """Remove the group; its processes must be dead (the kernel may need a moment to notice)."""

@@ -8,8 +8,10 @@ A path is text: UTF-8, `/` between parts, with a backslash and bytes that are no
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -94,7 +96,9 @@ def restore(entries: Iterable[FileEntry], target: Path, content: Callable[[FileE
     Raises:
         UsageError: as `materialise`.
     """
-    target.mkdir(parents=True, exist_ok=True)
+    if not target.exists():
+        target.mkdir(parents=True)
+        target.chmod(0o755)
     for entry in sorted(entries, key=lambda entry: (entry.kind == "symlink", entry.path)):
         path = os.path.join(os.fsencode(target), path_bytes(entry.path))  # noqa: PTH118 - odd bytes
         if entry.kind == "dir":
@@ -107,6 +111,29 @@ def restore(entries: Iterable[FileEntry], target: Path, content: Callable[[FileE
                 _write(path, entry, data)
             except OSError as error:
                 raise UsageError(f"cannot write {entry.path!r} below {target}: {error.strerror}") from error
+
+
+def copy_folder(source: Path, target: Path) -> None:
+    """Copy a frozen folder to `target`, which must not be there; links as links, special files left out.
+
+    Raises:
+        OSError: something cannot be read or written.
+    """
+    target.mkdir()
+    target.chmod(0o755)
+    root = os.fsencode(source)
+    for relative, status in _walk(root):
+        here, there = os.path.join(root, relative), os.path.join(os.fsencode(target), relative)  # noqa: PTH118
+        mode = stat.S_IMODE(status.st_mode) & 0o777
+        if stat.S_ISDIR(status.st_mode):
+            _folder(there, target)
+        elif stat.S_ISLNK(status.st_mode):
+            _folder(os.path.dirname(there), target)  # noqa: PTH120
+            os.symlink(os.readlink(here), there)  # noqa: PTH115, PTH211
+        elif stat.S_ISREG(status.st_mode):
+            _folder(os.path.dirname(there), target)  # noqa: PTH120
+            shutil.copyfile(here, there, follow_symlinks=False)
+            os.chmod(there, mode)  # noqa: PTH101
 
 
 def snapshot(folder: Path, *, limit_bytes: int) -> Snapshot:
@@ -127,6 +154,20 @@ def snapshot(folder: Path, *, limit_bytes: int) -> Snapshot:
         entries.append(entry)
     entries.sort(key=lambda entry: entry.path)
     return Snapshot(entries, workspace_id_of(entries), truncated)
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder whatever modes its content has; silent about what cannot be removed."""
+
+    def unlock(function: Callable[..., object], path: str, _error: object) -> None:
+        with contextlib.suppress(OSError):
+            os.chmod(os.path.dirname(path), 0o700)  # noqa: PTH101, PTH120
+            if not os.path.islink(path):  # noqa: PTH114
+                os.chmod(path, 0o700)  # noqa: PTH101
+            function(path)
+
+    shutil.rmtree(folder, onerror=unlock)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def path_text(path: bytes) -> str:

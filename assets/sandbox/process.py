@@ -52,7 +52,7 @@ class Process:
         own = {"PATH": path, "HOME": "/tmp", "LANG": "C.UTF-8", "TZ": "UTC"}
         variables = own | {name: _on_host(value, mounts) for name, value in env.items()}
         command = [
-            "prlimit", "--core=0", f"--cpu={limits.cpu_s}", f"--fsize={limits.file_bytes}", "--",
+            "prlimit", "--core=0", f"--cpu={limits.cpu_s}:{limits.cpu_s + 1}", f"--fsize={limits.file_bytes}", "--",
             *(_on_host(word, mounts) for word in argv),
         ]  # fmt: skip
         run = Run(limits, [mount.source for mount in mounts if mount.writable])

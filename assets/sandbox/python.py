@@ -65,3 +65,6 @@ def _build(folder: Path, home: Path) -> None:
     )
     package = Path(yaml.__file__).parent
     shutil.copytree(package, folder / _LIB / "yaml", ignore=shutil.ignore_patterns("__pycache__"))
+    for path in folder.rglob("*"):  # readable for the sandbox's user, whatever the umask was
+        if not path.is_symlink():
+            path.chmod(0o755 if path.is_dir() or path.suffix == ".so" else 0o644)
