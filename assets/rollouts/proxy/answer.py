@@ -29,7 +29,7 @@ class Answer:
 
     @property
     def malformed_call(self) -> str | None:
-        """What is wrong with its first malformed tool call: no name, arguments that are no object; null when none is."""
+        """What is wrong with its first malformed tool call (no name, arguments that are no object); null when none."""
         for call in self.tool_calls.values():
             if not call["name"]:
                 return "a tool call without a name"
