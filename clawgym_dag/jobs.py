@@ -13,6 +13,7 @@ import dagster as dg
 from assets.dagster_assets import stage_tables
 from clawgym_dag.stages import STAGES
 from lake import Lake
+from lake.replay import in_order
 
 SNAPSHOTS_KEY: Final = "snapshots"
 
@@ -40,9 +41,9 @@ _DOCS: Final = {
 def rebuild_tables(context: dg.OpExecutionContext) -> None:
     """Rebuild every projection from the log; effects are forbidden while it runs."""
     lake: Lake = context.resources.lake.open()
-    for stage in STAGES:
-        before = {name: lake.build_record(name).get("digest") for name in stage.projection.outputs}
-        built = lake.build(stage.projection, force=True)
+    for projection in in_order([stage.projection for stage in STAGES]):
+        before = {name: lake.build_record(name).get("digest") for name in projection.outputs}
+        built = lake.build(projection, force=True)
         for name, digest in built.digests.items():
             state = "as before" if digest == before[name] else "changed"
             context.log.info(f"{name}: {built.rows[name]} rows, {state}")

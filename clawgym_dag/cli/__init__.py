@@ -13,6 +13,9 @@ from clawgym_dag.cli.bench import bench
 from clawgym_dag.cli.checkpoints import checkpoints
 from clawgym_dag.cli.demo import demo
 from clawgym_dag.cli.doctor import doctor
+from clawgym_dag.cli.explain import explain
+from clawgym_dag.cli.lake import lake
+from clawgym_dag.cli.replay import replay
 from clawgym_dag.cli.rollouts import rollouts
 from clawgym_dag.cli.sft import sft
 from clawgym_dag.cli.sql import sql
@@ -23,6 +26,9 @@ from clawgym_dag.cli.verdicts import verdicts
 COMMANDS: tuple[click.Command, ...] = (
     demo,
     doctor,
+    lake,
+    replay,
+    explain,
     sql,
     tasks,
     rollouts,

@@ -111,3 +111,13 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Decimal):
         return float(value)
     return value if isinstance(value, int | float | str | list | dict) else str(value)
+
+
+def size(count: int) -> str:
+    """A number of bytes as a person reads it."""
+    value, unit = float(count), "B"
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
+        if value < 1024:
+            break
+        value, unit = value / 1024, larger
+    return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"

@@ -60,6 +60,10 @@ class TerminalProgress:
         self._stream.write(text.rstrip() + "\n")
         self._stream.flush()
 
+    def clear(self) -> None:
+        """Take the live line away."""
+        self._draw("")
+
     def _draw(self, text: str) -> None:
         if self._live:
             self._stream.write("\r\x1b[2K" + text[:160])

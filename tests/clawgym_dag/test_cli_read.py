@@ -14,7 +14,8 @@ from clawgym_dag.cli.main import root
 from tests.clawgym_dag.conftest import Call
 from tests.clawgym_dag.test_cli import ALL
 
-READS = [path for path in ALL if path[-1] in ("list", "report", "decisions")]
+LISTS = [path for path in ALL if path[-1] in ("list", "report", "decisions")]
+READS = [*LISTS, ("lake", "tables"), ("lake", "snapshots")]
 
 
 @pytest.mark.parametrize("path", READS, ids=" ".join)
@@ -29,7 +30,7 @@ def test_lists_print_a_table_and_the_same_rows_as_json(path: tuple[str, ...], ca
         assert str(next(iter(row.values()))) in table.out
 
 
-@pytest.mark.parametrize("path", READS, ids=" ".join)
+@pytest.mark.parametrize("path", LISTS, ids=" ".join)
 def test_lists_read_the_past(path: tuple[str, ...], call: Call, mini: Path) -> None:
     called = call(*path, "--as-of", "1999-01-01T00:00:00Z")
     assert called.code == 2
@@ -163,3 +164,35 @@ def test_commands_stand_in_the_order_of_the_loop(call: Call) -> None:
     assert [line.split()[0] for line in help_text.splitlines() if line.startswith("  ") and line[2] != " "] == list(
         root.commands
     )
+
+
+def test_status_in_figures(call: Call, mini: Path) -> None:
+    status = json.loads(call("lake", "status", "--json").out)
+    tables = {table["table"]: table["rows"] for table in status["tables"]}
+    assert tables["attempts"] == lake.open(mini).table("attempts").num_rows
+    text = call("lake", "status")
+    assert text.code == 0
+    assert "waiting in the spool: 0 segments" in text.out
+
+
+def test_columns_of_a_table(call: Call, mini: Path) -> None:
+    rows = json.loads(call("lake", "tables", "attempts", "--json").out)
+    assert rows[0]["column"] == "attempt_id"
+    unknown = call("lake", "tables", "nonsense")
+    assert (unknown.code, unknown.err.count("\n")) == (2, 1)
+
+
+def test_explain_reaches_the_bytes(call: Call, mini: Path) -> None:
+    example = lake.open(mini).rows("sft_examples")[0]["example_id"]
+    explained = call("explain", example)
+    assert explained.code == 0
+    for word in ("trajector", "attempt", "raw_records", "task"):
+        assert word in explained.out
+    assert json.loads(call("explain", example, "--json").out)["id"] == example
+    assert call("explain", "no such id").code == 2
+
+
+def test_replay_names_unknown_stages(call: Call, mini: Path) -> None:
+    called = call("replay", "nonsense")
+    assert called.code == 2
+    assert "no stage nonsense; there are personas" in called.err
