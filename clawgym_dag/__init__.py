@@ -17,10 +17,9 @@ __all__ = ["defs"]
 def __getattr__(name: str) -> dg.Definitions:
     if name != "defs":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from clawgym_dag.definitions import build_defs
+    from clawgym_dag.definitions import defs
 
-    globals()["defs"] = build_defs()
-    return globals()["defs"]  # type: ignore[no-any-return]
+    return defs
 
 
 def __dir__() -> list[str]:

@@ -72,3 +72,7 @@ def build_defs(profile: str = "demo", overrides: Mapping[str, object] | None = N
         resources=resources,
         executor=dg.in_process_executor,
     )
+
+
+defs = build_defs()
+"""What Dagster loads, with the profile `demo`."""
