@@ -1,0 +1,1 @@
+"""Tests of the lake core, with real Delta tables, DuckDB and processes."""
