@@ -4,7 +4,8 @@ Belongs here: log, schema, store, projections, replay, SQL engine. Does not belo
 or what any stage means.
 """
 
-from lake.lake import Lake, open  # noqa: A004 - lake.open() is the public name
+from lake.lake import Lake
+from lake.opening import open  # noqa: A004 - lake.open() is the public name
 from lake.projection import Built, Projection, View, rows_table
 from lake.reader import Event, Reader
 

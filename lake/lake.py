@@ -1,12 +1,10 @@
-"""The facade: one object that opens a lake and hands out its parts.
+"""The facade: one object that hands out the parts of a lake.
 
-Belongs here: opening, reading, and delegation. Does not belong here: rules (they live in the modules it delegates to).
+Belongs here: reading, writing, and delegation. Does not belong here: rules (they live in the modules it delegates to).
 """
 
 from __future__ import annotations
 
-import json
-import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -18,16 +16,14 @@ from lake import projection as _projection
 from lake import raw as _raw
 from lake import snapshots as _snapshots
 from lake.engine import Place
-from lake.errors import LakeError
-from lake.ids import Json, canonical
+from lake.ids import Json
 from lake.reader import Event, Params, Reader
-from lake.settings import LAKE_FORMAT, lake_root
 from lake.spool import Spool
 from lake.store import Store
 
 
 class Lake:
-    """An opened lake."""
+    """An opened lake (see `lake.open`). Safe to use from several threads; a forked child opens its own."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -169,37 +165,3 @@ class Lake:
             UsageError: there is no such snapshot.
         """
         return _snapshots.versions_at(self.now(), as_of)
-
-
-def open(path: str | Path | None = None, *, create: bool = True) -> Lake:  # noqa: A001 - lake.open() is the public name
-    """Open the lake at `path` (else `CLAWGYM_LAKE`, else `./data/lake`), creating it where there is nothing.
-
-    Raises:
-        LakeError: the folder holds something else, a newer format, or nothing and `create` is false.
-    """
-    root = lake_root(path)
-    marker = root / "lake.json"
-    if marker.exists():
-        try:
-            found = json.loads(marker.read_text())
-            lake_format = int(found["lake_format"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise LakeError(
-                f"{marker} cannot be read ({error}); restore it or choose another folder with CLAWGYM_LAKE"
-            ) from error
-        if lake_format > LAKE_FORMAT:
-            raise LakeError(
-                f"{root} has lake format {lake_format}, this version reads up to {LAKE_FORMAT}; upgrade clawgym"
-            )
-    elif root.exists() and any(root.iterdir()):
-        raise LakeError(f"{root} is not empty and not a lake (no lake.json); choose another folder with CLAWGYM_LAKE")
-    elif not create:
-        raise LakeError(f"there is no lake in {root}; run `make demo` or set CLAWGYM_LAKE")
-    lake = Lake(root)
-    root.mkdir(parents=True, exist_ok=True)
-    if not marker.exists():
-        temporary = root / "lake.json.tmp"
-        temporary.write_text(canonical({"lake_format": LAKE_FORMAT, "lake_id": uuid.uuid4().hex}) + "\n")
-        temporary.rename(marker)
-    lake.store.ensure()
-    return lake

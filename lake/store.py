@@ -27,6 +27,11 @@ _ROW_GROUP: Final = {"blobs": 64, "raw_records": 512}
 """Rows of a row group where rows may be large (up to 1 MiB each); 2048 elsewhere. Small ones make point reads cheap."""
 _RETRIES: Final = 100
 
+_KEPT: Final = {"delta.enableExpiredLogCleanup": "false", "delta.logRetentionDuration": "interval 36500 days"}
+"""The Delta log is never cleaned up by itself: snapshots name its versions, and it says how each table was built."""
+
+_FEED: Final = {"delta.enableChangeDataFeed": "true"}
+
 Prepared = tuple[pa.Table, Mapping[str, int]]
 """Rows to append and the application transactions that make the append happen once."""
 
@@ -55,10 +60,13 @@ class Store:
                     spec.arrow,
                     mode="ignore",
                     partition_by=list(spec.partition_by) or None,
-                    configuration={"delta.enableChangeDataFeed": "true"} if spec.kind == "log" else None,
+                    configuration={**_KEPT, **(_FEED if spec.kind == "log" else {})},
                 )
                 continue
             table = self.delta(name)
+            if set(_KEPT.items()) - set(table.metadata().configuration.items()):
+                table.alter.set_table_properties(_KEPT)
+                table = self.delta(name)
             have = {field.name for field in table.schema().fields}
             new = [field.with_nullable(True) for field in spec.arrow if field.name not in have]
             if new:
