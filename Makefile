@@ -26,10 +26,10 @@ check: ## ruff, format, types, layers, generated docs
 	@$(BIN)/python -m clawgym_dag.setup.check
 ui: ## Dagster's UI on http://127.0.0.1:3000 (PORT_UI=…)
 	$(SETUP) rollouts
-	@$(BIN)/python -m clawgym_dag.serve ui --port $(PORT_UI)
+	@$(BIN)/python -m clawgym_dag.serve --port $(PORT_UI)
 dashboard: ## the dashboard on http://127.0.0.1:8501 (PORT_DASHBOARD=…)
 	$(SETUP) python
-	@$(BIN)/python -m clawgym_dag.serve dashboard --port $(PORT_DASHBOARD)
+	@$(BIN)/python -m dashboards --port $(PORT_DASHBOARD)
 bench: setup ## our figures beside plain loops: benchmarks/results/latest.json
 	@$(BIN)/python -m benchmarks
 clean: ## remove caches; .venv, .openclaw and the lake in data/ stay

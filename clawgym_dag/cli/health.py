@@ -47,8 +47,8 @@ def examine(lake_path: str | None) -> list[Finding]:
         sandbox,
         lambda: lake_folder(lake_path),
         lambda: disk(lake_path),
-        lambda: port("port of make ui", 3000, "PORT_UI"),
-        lambda: port("port of make dashboard", 8501, "PORT_DASHBOARD"),
+        lambda: port("make ui", 3000, "PORT_UI"),
+        lambda: port("make dashboard", 8501, "PORT_DASHBOARD"),
         chromium,
         endpoint,
     ]
@@ -141,10 +141,10 @@ def disk(lake_path: str | None) -> Finding:
 def port(part: str, number: int, variable: str) -> Finding:
     """A port a page would listen on."""
     try:
-        require_free(number, variable)
+        require_free(number, f"take another: {part} {variable}={number + 1}")
     except SetupError as error:
         return Finding(part, "note", str(error))
-    return Finding(part, "ok", f"{number} is free")
+    return Finding(part, "ok", f"port {number} is free")
 
 
 def chromium() -> Finding:

@@ -193,8 +193,10 @@ def test_port_in_use_is_one_line(
         taken.bind((serve.HOST, 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with pytest.raises(SetupError, match=f"port {port} cannot be used .*PORT_UI={port + 1}"):
-            serve.require_free(port, "PORT_UI")
-        assert serve.main(["dashboard", "--port", str(port)]) == 3
-    assert capsys.readouterr().err.count("\n") == 1
-    serve.require_free(port, "PORT_UI")
+        with pytest.raises(SetupError, match=f"port {port} cannot be used .* in use.*; take another"):
+            serve.require_free(port, "take another")
+        assert serve.main(["--port", str(port)]) == 3
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert f"PORT_UI={port + 1}" in error
+    serve.require_free(port, "")
