@@ -23,6 +23,9 @@ HOSTILE = (
 )
 """What an agent might write to attack the reader of a page; must show up as these very characters."""
 
+SPOILED = b"# notes\n\nAmounts are in euro.\n<img src=x onerror=alert(1)>\n"
+"""An input as an agent might leave it."""
+
 SYSTEM = "You are a personal assistant working in a folder."
 TOOLS = canonical(
     [
@@ -211,7 +214,7 @@ def _outputs(task: Task) -> tuple[dict[str, bytes], dict[str, bytes]]:
 
 def final_contents(tasks: Sequence[Task]) -> list[bytes]:
     """Every content a final workspace may hold beyond the inputs."""
-    return sorted({data for task in tasks for outputs in _outputs(task) for data in outputs.values()})
+    return sorted({SPOILED, *(data for task in tasks for outputs in _outputs(task) for data in outputs.values())})
 
 
 def write(sink: Sink, run: Run, at: datetime, *, raw: bool) -> None:
@@ -219,6 +222,7 @@ def write(sink: Sink, run: Run, at: datetime, *, raw: bool) -> None:
     sink.add("attempts", [_attempt(run, at)])
     _attempt_events(sink, run, at)
     if run.ran:
+        sink.add("final_files", _final_files(run))
         sink.add("verdicts", _verdicts(run, at))
         _trajectory(sink, run, at, raw=raw)
 
@@ -237,6 +241,24 @@ def _attempt(run: Run, at: datetime) -> dict[str, Json]:
         "started_at": at, "ended_at": at + timedelta(seconds=4 + run.calls), "duration_s": 4.0 + run.calls,
         "event_id": event_id("attempt", run.attempt_id, 2),
     }  # fmt: skip
+
+
+def _final_files(run: Run) -> list[dict[str, Json]]:
+    """The final workspace against the initial one; every seventh run also spoils and removes an input."""
+    final = run.files()
+    changes = {path: "unchanged" if path in run.task.inputs else "added" for path in final}
+    if run.number % 7 == 3:
+        final["input/notes.md"], changes["input/notes.md"] = SPOILED, "modified"
+        changes["input/records.csv"] = "removed"
+    return [
+        {
+            "attempt_id": run.attempt_id, "path": path, "kind": "file", "change": change,
+            "sha256": None if change == "removed" else sha256_hex(final[path]),
+            "size": 0 if change == "removed" else len(final[path]), "mode": 0 if change == "removed" else 0o644,
+            "format": path.rsplit(".", 1)[-1], "note": None, "event_id": event_id("attempt", run.attempt_id, 2),
+        }
+        for path, change in sorted(changes.items())
+    ]  # fmt: skip
 
 
 def _attempt_events(sink: Sink, run: Run, at: datetime) -> None:

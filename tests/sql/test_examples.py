@@ -39,7 +39,7 @@ def test_title_is_a_question() -> None:
 
 def test_the_command_line_runs_an_example(mini: Lake) -> None:
     name = "examples/04_error_rate_per_tool"
-    command = [Path(sys.executable).parent / "clawgym", "sql", "--csv", "-f", sql.ROOT / f"{name}.sql"]
+    command = [str(Path(sys.executable).parent / "clawgym"), "sql", "--csv", "-f", str(sql.ROOT / f"{name}.sql")]
     environment = {**os.environ, "CLAWGYM_LAKE": str(mini.root)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

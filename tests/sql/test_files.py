@@ -39,7 +39,7 @@ def header(text: str) -> dict[str, str]:
         for part in line.split("; "):
             name, colon, value = part.partition(": ")
             if colon and name in ("grain", "key", "inputs", "parameters"):
-                found[name] = value
+                found[name] = f"{found.get(name, '')} {value}".strip()
     return found
 
 

@@ -1,0 +1,115 @@
+"""Bench: scores on held-out suites with intervals and n, models and scripted teachers in tables of their own.
+
+Belongs here: layout. The scores are the table `bench_scores`.
+"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dashboards import figures
+from dashboards.connection import Row, rows
+from dashboards.filters import PAGE, page_number, pages, said
+from dashboards.plain import escape, interval, number
+
+
+def table(found: list[Row]) -> None:
+    """One line a run."""
+    st.dataframe(
+        [
+            {
+                "policy": row["policy"],
+                "mean (95 % interval)": interval(row),
+                "n": row["n"],
+                "without a score": row["n_null"],
+                "tasks": row["tasks"],
+                "k": row["k"],
+                "pass@1": number(row["pass_at_1"], 3),
+                f"pass^{row['k']}" if len({r["k"] for r in found}) == 1 else "pass^k": number(row["pass_hat_k"], 3),
+                "valid calls": number(row["valid_call_rate"], 3),
+                "what it says": row["label"],
+            }
+            for row in found
+        ],
+        hide_index=True,
+    )
+
+
+def group(title: str, note: str, found: list[Row], categories: list[Row], color: str) -> None:
+    """One kind of policies: table, suite interval, categories."""
+    st.header(title)
+    st.caption(note)
+    if not found:
+        st.caption("n = 0 runs.")
+        return
+    table(found)
+    mine = [row for row in categories if row["bench_run_id"] in {run["bench_run_id"] for run in found}]
+    left, right = st.columns([2, 3])
+    with left:
+        st.subheader("Whole suite")
+        st.altair_chart(figures.intervals(found, label="policy", title="mean score", color=color))
+    with right:
+        st.subheader("By category")
+        names = sorted({row["scope_value"] for row in mine})
+        shown = st.selectbox("Policy", sorted({row["policy"] for row in mine}), key=f"b_{title}") if names else None
+        of_policy = [row for row in mine if row["policy"] == shown]
+        if of_policy:
+            st.altair_chart(figures.intervals(of_policy, label="scope_value", title="mean score", color=color))
+
+
+def task_scores(found: list[Row]) -> None:
+    """The tasks of one run, lowest first."""
+    st.header("Task by task")
+    by_id = {row["bench_run_id"]: row for row in found}
+    run = st.selectbox("Run", list(by_id), format_func=lambda i: f"{by_id[i]['policy']} ({i})", key="b_run")
+    page = page_number("b_page", run)
+    lines = rows("bench/tasks", bench_run_id=run, limit=PAGE, offset=(page - 1) * PAGE)
+    if not lines:
+        st.caption("n = 0 tasks.")
+        return
+    total = lines[0]["total"]
+    st.caption(f"{said(total, len(lines), page, 'tasks')}, lowest first.")
+    st.dataframe(
+        [{key: value for key, value in row.items() if key != "total"} for row in lines],
+        hide_index=True,
+        column_config={"mean": st.column_config.ProgressColumn("mean", min_value=0, max_value=1, format="%.2f")},
+    )
+    pages(total, "b_page")
+
+
+def page() -> None:
+    """The page."""
+    st.title("Bench")
+    found = rows("bench/runs")
+    if not found:
+        st.info("Nothing here yet: run `make demo`, or `clawgym bench run`.")
+        return
+    suites = sorted({(row["suite"], row["suite_version"]) for row in found})
+    suite, version = st.selectbox(
+        "Suite", suites, format_func=lambda pair: f"{pair[0]} (version {pair[1]})", key="b_suite"
+    )
+    of_suite = [row for row in found if (row["suite"], row["suite_version"]) == (suite, version)]
+    categories = rows("bench/categories", suite=suite, suite_version=version)
+    st.caption(
+        f"Suite {escape(suite)}: {max(row['tasks'] for row in of_suite):,} tasks. "
+        "Intervals are 95 %, by bootstrap over tasks. Attempts that infrastructure, verifier or judge left without a score "
+        "are counted beside the mean, not in it."
+    )
+    group(
+        "Models",
+        "Policies that are language models.",
+        [row for row in of_suite if row["policy_kind"] != "scripted"],
+        categories,
+        figures.BLUE,
+    )
+    group(
+        "Scripted teachers",
+        "They follow plans written with the tasks: their scores check the harness and are not comparable with models'.",
+        [row for row in of_suite if row["policy_kind"] == "scripted"],
+        categories,
+        figures.TEAL,
+    )
+    task_scores(of_suite)
+
+
+page()
