@@ -5,16 +5,16 @@ Belongs here: checks over `attempts`. Does not belong here: those that follow fr
 
 from __future__ import annotations
 
+import sql
 from assets.stage import CheckOutcome, StageCheck
 from lake import Lake
-from lake.engine import SQL_ROOT
 
 _NAMED = 5
 
 
 def rollouts_counted(lake: Lake) -> CheckOutcome:
     """No rollout is open, and most have a counted attempt; those without one are named."""
-    rows = lake.sql((SQL_ROOT / "rollouts" / "uncounted.sql").read_text()).fetchall()
+    rows = lake.sql(sql.load("rollouts/uncounted")).fetchall()
     total = int((lake.sql("select count(distinct rollout_id) from attempts").fetchone() or (0,))[0])
     still_open = [row for row in rows if row[4] in ("planned", "running")]
     names = "; ".join(f"{task} {policy}: {ending or state}" for _, task, policy, ending, state in rows[:_NAMED])
@@ -29,7 +29,7 @@ def rollouts_counted(lake: Lake) -> CheckOutcome:
 
 def lean_requests_extend(lake: Lake) -> CheckOutcome:
     """With the lean profile and a sound endpoint each request's messages extend those of the one before."""
-    rows = lake.sql((SQL_ROOT / "rollouts" / "prefix_breaks.sql").read_text()).fetchall()
+    rows = lake.sql(sql.load("rollouts/prefix_breaks")).fetchall()
     broken = [(attempt, breaks) for attempt, breaks, errors in rows if breaks and not errors]
     excused = sum(1 for _, breaks, errors in rows if breaks and errors)
     names = "; ".join(f"{attempt}: {breaks}" for attempt, breaks in broken[:_NAMED])

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
+from assets.audits import accepted_tasks
 from assets.rollouts.plan import plan_batch
 from assets.rollouts.scheduler import run_batch
 from assets.stage import Context
@@ -21,8 +22,6 @@ def collect(ctx: Context) -> Mapping[str, int]:
     Raises:
         As `run_batch`.
     """
-    from assets.audits import accepted_tasks
-
     settings = ctx.profile.rollouts
     tasks = [task for split in SPLITS for task in accepted_tasks(ctx.lake, split)]
     attempts = plan_batch(

@@ -123,6 +123,8 @@ class Gate:
             last = retry == len(WAITS_S)
             attempt = _started(number, retry, request)
             if not await self._try(attempt, client, may_retry=not last):
+                if attempt.delivered:
+                    await client.body(b"")  # the end comes behind the record: nothing follows what is not recorded
                 return
             await asyncio.sleep(min(attempt.retry_after_s or WAITS_S[retry], LONGEST_WAIT_S))
 
@@ -190,7 +192,6 @@ class Gate:
         if client is not None:
             if not begun:
                 await client.head(reply.status, reply.content_type)
-            await client.body(b"")
             attempt.delivered = True
 
     def _judge(self, attempt: _Try, again: bool) -> None:

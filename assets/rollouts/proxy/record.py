@@ -48,7 +48,7 @@ class Call:
     first_byte_s: float | None = None
     duration_s: float = 0.0
     delivered: bool = False
-    """Whether the agent received the answer to its end."""
+    """Whether the whole answer was passed on to the agent."""
     response_id: str | None = None
     """Id of the completion; the transcript's `responseId`."""
     usage: Mapping[str, Json] | None = None

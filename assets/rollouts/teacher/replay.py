@@ -60,8 +60,11 @@ def error_of(result: str) -> str | None:
     found = _COMMAND_FAILED.search(result)
     if found is None:
         return None
+    if found.group(1) is None:
+        return _line(result[found.start() :])
+    # The last line of output before the exit code is mostly the complaint.
     lines = [line for line in result.splitlines() if line.strip()]
-    return _line(lines[-2] if found.group(1) and len(lines) > 1 else lines[-1])
+    return _line(lines[-2] if len(lines) > 1 else lines[-1])
 
 
 def _line(text: str) -> str:
