@@ -9,7 +9,8 @@ Does not belong here: raw logs (their ingest has transactions of its own), proje
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,7 +27,15 @@ from lake.engine import Place
 from lake.errors import LogError, ReplayError
 from lake.ids import Json, event_id, sha256_hex, utc_now
 from lake.schema.log import EVENTS
-from lake.spool import UNFINISHED, effects_forbidden, is_orphan, is_stale_unfinished, read_segment
+from lake.spool import (
+    UNFINISHED,
+    effects_forbidden,
+    is_orphan,
+    is_stale_unfinished,
+    read_segment,
+    spool_folders,
+    takeable,
+)
 from lake.store import Prepared, Store, is_done, next_batch
 
 COMMITTERS: Final = "clawgym.committer"
@@ -51,6 +60,18 @@ class Segment:
     size: int
     streams: dict[StreamKey, tuple[int, int]]
     """First and last seq of each stream in it."""
+
+
+@dataclass(frozen=True)
+class Heads:
+    """Next expected seq of streams that are in the log, at a version of `events`."""
+
+    version: int
+    heads: dict[StreamKey, int]
+
+
+Records = Sequence[tuple[Segment, list[dict[str, Json]]]]
+"""Segments with what they hold."""
 
 
 @dataclass(frozen=True)
@@ -79,23 +100,34 @@ def commit(store: Store, *, locked: bool = True) -> Committed:
         raise ReplayError("a projection tried to commit; projections must be pure functions of the log")
     (store.root / "spool").mkdir(parents=True, exist_ok=True)
     with file_lock(store.root / "locks" / "commit.lock") if locked else nullcontext():
-        for turn in range(_TURNS):
+        turn = 0
+        while True:
             try:
                 return _round(store)
             except FileNotFoundError as error:  # another committer took it: see what is left
-                if turn == _TURNS - 1:
+                turn += 1
+                if turn == _TURNS:
                     raise LogError(f"a file of a spool is missing: {error}; run `clawgym lake verify`") from error
-    raise AssertionError("unreachable")
 
 
 def _round(store: Store) -> Committed:
     waiting, problems = _waiting(store)
-    order, gaps = _in_order(store, waiting)
+    base = _heads_now(store, {key for segments in waiting.values() for segment in segments for key in segment.streams})
+    order, gaps = _in_order(waiting, base.heads)
     total = Committed(0, 0, 0, 0)
-    for batch in _batches(order):
-        done = _write(store, batch)
+    left = deque(_batches(order))
+    while left:
+        batch = left.popleft()
+        try:
+            done = _write(store, batch, base)
+        except LogError as error:
+            if len(batch) == 1:
+                problems.append(str(error))
+            else:  # one bad spool does not hold up the others
+                left.extendleft([segment] for segment in reversed(batch))
+            continue
         total = Committed(*(a + b for a, b in zip(_figures(total), _figures(done), strict=True)))
-    _sweep(store.root / "spool")
+    _sweep(store.root)
     if problems or gaps:
         raise LogError("; ".join([*problems, *gaps]))
     return total
@@ -110,16 +142,14 @@ def _waiting(store: Store) -> tuple[dict[str, list[Segment]], list[str]]:
     found: dict[str, list[Segment]] = {}
     problems: list[str] = []
     events = store.delta("events")
-    for spool in sorted((store.root / "spool").iterdir()):
-        if spool.name.startswith(UNFINISHED):
-            continue
+    for spool in spool_folders(store.root):
         abandoned = is_orphan(spool)  # before listing: a dead owner's folder no longer changes
-        paths = [path for path in spool.iterdir() if path.suffix == ".jsonl" or (abandoned and path.suffix == ".open")]
+        paths = takeable(spool, abandoned=abandoned)
         if not paths:
             continue
         done = events.transaction_version(spool.name)
         number = 0 if done is None else done + 1
-        for path in sorted(paths):
+        for path in paths:
             at = int(path.stem)
             if at < number:
                 _mark(path, [])  # in the log; killed before it was marked
@@ -149,14 +179,13 @@ def _scan(spool_id: str, number: int, path: Path) -> Segment:
     return Segment(spool_id, number, path, path.stat().st_size, streams)
 
 
-def _in_order(store: Store, waiting: dict[str, list[Segment]]) -> tuple[list[Segment], list[str]]:
+def _in_order(waiting: dict[str, list[Segment]], in_log: Mapping[StreamKey, int]) -> tuple[list[Segment], list[str]]:
     """The segments in an order in which every stream is gapless, and what is wrong with those that have none.
 
     A stream may go on in another spool after its owner died, and spools have no order of their own: those whose turn
     has not come wait for the others.
     """
-    streams = {key for segments in waiting.values() for segment in segments for key in segment.streams}
-    heads = _stream_heads(store, streams, store.version("events"))
+    heads = dict(in_log)
     order: list[Segment] = []
     left = {spool_id: list(segments) for spool_id, segments in waiting.items()}
     progress = True
@@ -192,7 +221,7 @@ def _batches(order: Sequence[Segment]) -> Iterator[list[Segment]]:
         yield batch
 
 
-def _write(store: Store, batch: list[Segment]) -> Committed:
+def _write(store: Store, batch: list[Segment], base: Heads | None = None) -> Committed:
     records = [(segment, list(read_segment(segment.path))) for segment in batch]
     crash.point("commit.before_blobs")
     new_blobs = [_spooled(segment.path.parent, line) for segment, lines in records for line in lines if "blob" in line]
@@ -203,10 +232,12 @@ def _write(store: Store, batch: list[Segment]) -> Committed:
     def prepare(table: DeltaTable) -> Prepared | None:
         nonlocal counts
         todo = [(segment, lines) for segment, lines in records if not is_done(table, segment.spool_id, segment.number)]
+        for segment in {segment.spool_id: segment for segment, _ in reversed(todo)}.values():
+            _check_turn(table, segment)  # the first one of each spool
         if not todo:
             counts = (0, 0, 0)
             return None
-        rows, repeated = _event_rows(store, todo, table.version())
+        rows, repeated = _event_rows(todo, _heads_at(store, todo, table.version(), base))
         counts = (len(todo), rows.num_rows, repeated)
         transactions = {COMMITTERS: next_batch(table, COMMITTERS)}
         for segment, _ in todo:
@@ -221,6 +252,13 @@ def _write(store: Store, batch: list[Segment]) -> Committed:
     return Committed(counts[0], counts[1], blobs, counts[2])
 
 
+def _check_turn(table: DeltaTable, segment: Segment) -> None:
+    """A segment is written behind the one before it, or its transaction would cover that one as well."""
+    done = table.transaction_version(segment.spool_id)
+    if segment.number != (0 if done is None else done + 1):
+        raise LogError(f"{segment.path} has to wait for the segment before it")
+
+
 def _spooled(spool: Path, record: dict[str, Json]) -> _blobs.NewBlob:
     sha = str(record["blob"])
 
@@ -233,11 +271,8 @@ def _spooled(spool: Path, record: dict[str, Json]) -> _blobs.NewBlob:
     return _blobs.NewBlob(sha, record["size"], record["mime"], read)
 
 
-def _event_rows(
-    store: Store, todo: Sequence[tuple[Segment, list[dict[str, Json]]]], version: int
-) -> tuple[pa.Table, int]:
-    """The rows to add on top of a version of `events`, and how many events were in it already."""
-    heads = _stream_heads(store, {key for segment, _ in todo for key in segment.streams}, version)
+def _event_rows(todo: Records, heads: dict[StreamKey, int]) -> tuple[pa.Table, int]:
+    """The rows to add on top of these stream heads, and how many events were in the log already."""
     now = utc_now()
     rows: list[dict[str, Json]] = []
     repeated = 0
@@ -265,6 +300,18 @@ def _event_rows(
     return pa.Table.from_pylist(rows, schema=EVENTS.arrow), repeated
 
 
+def _heads_now(store: Store, streams: set[StreamKey]) -> Heads:
+    version = store.version("events")
+    return Heads(version, _stream_heads(store, streams, version))
+
+
+def _heads_at(store: Store, todo: Records, version: int, base: Heads | None) -> dict[StreamKey, int]:
+    """Stream heads at the version an append follows on; those of the round's start where nothing came between."""
+    if base is not None and base.version == version:
+        return dict(base.heads)
+    return _stream_heads(store, {key for segment, _ in todo for key in segment.streams}, version)
+
+
 def _stream_heads(store: Store, streams: set[StreamKey], version: int) -> dict[StreamKey, int]:
     """Next expected seq of those of the streams that are in the log at a version."""
     if not streams:
@@ -290,11 +337,11 @@ def _mark(path: Path, blobs: Sequence[str]) -> None:
         return  # another committer did
 
 
-def _sweep(spools: Path) -> None:
+def _sweep(root: Path) -> None:
     """Remove spools whose owner is gone and whose segments are all committed."""
-    for spool in sorted(spools.iterdir()):
-        if spool.name.startswith(UNFINISHED):
-            if is_stale_unfinished(spool):
-                shutil.rmtree(spool, ignore_errors=True)
-        elif is_orphan(spool) and not any(path.suffix in (".jsonl", ".open") for path in spool.iterdir()):
+    for spool in spool_folders(root):
+        if is_orphan(spool) and not takeable(spool, abandoned=True):
             shutil.rmtree(spool, ignore_errors=True)
+    for folder in (root / "spool").glob(f"{UNFINISHED}*"):
+        if is_stale_unfinished(folder):
+            shutil.rmtree(folder, ignore_errors=True)

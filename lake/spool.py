@@ -30,6 +30,9 @@ from lake.settings import MAX_PAYLOAD
 UNFINISHED: Final = ".new-"
 """Prefix of a spool folder that is not locked yet; the committer does not look into it."""
 
+SEGMENT_BYTES: Final = 16 * 1024 * 1024
+"""A segment of this size seals itself, which bounds what a committer holds in memory. Bytes."""
+
 effects_forbidden: ContextVar[bool] = ContextVar("effects_forbidden", default=False)
 """True while a projection runs: opening a spool is then an error."""
 
@@ -49,6 +52,7 @@ class Spool:
         self._pid = os.getpid()
         self._mutex = threading.RLock()
         self._segment = 0
+        self._size = 0
         self._fd: int | None = None
         self._seqs: dict[tuple[str, str], int] = {}
         self._unsynced: list[Path] = []
@@ -117,6 +121,7 @@ class Spool:
             (self.path / f"{self._segment:06d}.open").rename(self.path / f"{self._segment:06d}.jsonl")
             fsync(self.path)
             self._segment += 1
+            self._size = 0
             crash.point("spool.after_seal")
 
     def close(self) -> None:
@@ -161,8 +166,11 @@ class Spool:
             path = self.path / f"{self._segment:06d}.open"
             self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC)
         line = canonical(record).encode() + b"\n"
+        self._size += len(line)
         while line:
             line = line[os.write(self._fd, line) :]
+        if self._size >= SEGMENT_BYTES:
+            self.seal()
 
     def __enter__(self) -> Self:
         return self
@@ -217,6 +225,22 @@ def _after_fork_in_child() -> None:
 
 
 os.register_at_fork(after_in_child=_after_fork_in_child)
+
+
+def spool_folders(root: Path) -> list[Path]:
+    """The spools of a lake, in name order."""
+    folder = root / "spool"
+    found = folder.iterdir() if folder.is_dir() else ()
+    return sorted(path for path in found if path.is_dir() and not path.name.startswith(UNFINISHED))
+
+
+def takeable(spool: Path, *, abandoned: bool) -> list[Path]:
+    """The segments of a spool that a committer may take, in order: the sealed ones, and a dead owner's open one."""
+    wanted = (".jsonl", ".open") if abandoned else (".jsonl",)
+    try:
+        return sorted(path for path in spool.iterdir() if path.suffix in wanted and path.stem.isdigit())
+    except FileNotFoundError:
+        return []  # swept meanwhile
 
 
 def read_segment(path: Path) -> Iterator[dict[str, Json]]:

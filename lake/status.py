@@ -15,7 +15,7 @@ from lake.ids import Json
 from lake.projection import Projection
 from lake.replay import in_order, why_stale
 from lake.schema import TABLES
-from lake.spool import UNFINISHED, is_orphan
+from lake.spool import is_orphan, spool_folders, takeable
 
 if TYPE_CHECKING:
     from lake.lake import Lake
@@ -110,7 +110,7 @@ def status(lake: Lake, projections: Iterable[Projection] = ()) -> Status:
         blob_bytes=int(blobs[1]),
         snapshots=len(taken),
         last_snapshot=taken[-1]["snapshot_id"] if taken else None,
-        spool=spool_status(lake.root / "spool"),
+        spool=spool_status(lake.root),
     )
 
 
@@ -130,21 +130,15 @@ def _table(lake: Lake, name: str, version: int, stale: str | None) -> TableStatu
     )
 
 
-def spool_status(folder: Path) -> SpoolStatus:
+def spool_status(root: Path) -> SpoolStatus:
     """What waits in the spool folder."""
     spools = orphans = segments = size = 0
-    for spool in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if spool.name.startswith(UNFINISHED):
-            continue
+    for spool in spool_folders(root):
         abandoned = is_orphan(spool)
         spools += 1
         orphans += abandoned
-        try:
-            for path in spool.iterdir():
-                segments += path.suffix == ".jsonl" or (abandoned and path.suffix == ".open")
-            size += _size(spool)
-        except FileNotFoundError:
-            continue  # committed and swept meanwhile
+        segments += len(takeable(spool, abandoned=abandoned))
+        size += _size(spool)
     return SpoolStatus(spools, orphans, segments, size)
 
 

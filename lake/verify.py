@@ -20,7 +20,7 @@ from lake.ids import Json, event_id, record_key, sha256_hex
 from lake.reader import Reader
 from lake.schema import TABLES
 from lake.settings import MAX_PAYLOAD
-from lake.spool import UNFINISHED, is_orphan, read_segment
+from lake.spool import is_orphan, read_segment, spool_folders, takeable
 
 if TYPE_CHECKING:
     from lake.lake import Lake
@@ -251,19 +251,16 @@ def _manifest_blobs(value: Json) -> Iterator[str]:
 
 def spools(lake: Lake, reader: Reader) -> Iterator[Found]:
     """Spools on disk can be read."""
-    folder = lake.root / "spool"
-    for spool in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if spool.name.startswith(UNFINISHED):
-            continue
-        abandoned = is_orphan(spool)
-        for path in sorted(spool.iterdir()):
-            if path.suffix == ".jsonl" or (abandoned and path.suffix == ".open"):
-                try:
-                    for _ in read_segment(path):
-                        pass
-                    yield None
-                except (LakeError, FileNotFoundError) as error:
-                    yield f"spool {spool.name}", str(error)
+    for spool in spool_folders(lake.root):
+        for path in takeable(spool, abandoned=is_orphan(spool)):
+            try:
+                for _ in read_segment(path):
+                    pass
+                yield None
+            except LakeError as error:
+                yield f"spool {spool.name}", str(error)
+            except FileNotFoundError:
+                continue  # committed meanwhile
 
 
 _CHECKS: Final[tuple[tuple[str, tuple[str, ...], Callable[[Lake, Reader], Iterator[Found]]], ...]] = (
