@@ -306,6 +306,7 @@ def test_forked_child_neither_writes_nor_keeps_the_lock(empty: Lake) -> None:
     stream = spool.stream("persona", "p")
     stream.emit("persona.noted", {"by": "parent"})
     reader, writer = os.pipe()
+    waiting, release = os.pipe()
     child = os.fork()
     if child == 0:  # pragma: no cover - another process
         try:
@@ -314,8 +315,8 @@ def test_forked_child_neither_writes_nor_keeps_the_lock(empty: Lake) -> None:
         except LogError:
             os.write(writer, b"refused")
         spool.close()
-        os.close(writer)
-        os.read(reader, 1)  # lives on until the parent says so
+        os.close(release)
+        os.read(waiting, 1)  # lives on until the parent says so
         os._exit(0)
     try:
         assert os.read(reader, 7) == b"refused"
@@ -324,9 +325,8 @@ def test_forked_child_neither_writes_nor_keeps_the_lock(empty: Lake) -> None:
         assert is_orphan(spool.path), "the child holds no lock"
         assert empty.commit().events == 2
     finally:
-        os.write(writer, b"x")
-        os.close(writer)
-        os.close(reader)
+        for end in (release, waiting, reader, writer):
+            os.close(end)
         os.waitpid(child, 0)
 
 
