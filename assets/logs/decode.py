@@ -41,6 +41,18 @@ class Head(msgspec.Struct):
     parentId: Any = None  # noqa: N815 - the field's own name in the log
     timestamp: Any = None
     ts: Any = None
+    record_id: Any = None
+    started_at: Any = None
+
+    @property
+    def name(self) -> Any:
+        """The record's id, whatever its kind calls it."""
+        return self.id if self.id is not None else self.record_id
+
+    @property
+    def time(self) -> Any:
+        """The time the record states, whatever its kind calls it."""
+        return next((value for value in (self.timestamp, self.ts, self.started_at) if value is not None), None)
 
 
 class Decoded(NamedTuple):
@@ -77,10 +89,8 @@ def head(raw: bytes, *, first: bool) -> tuple[Head, str]:
         decoded = _slow(raw, first=first)
     if decoded.value is None:
         return Head(), decoded.status
-    value = decoded.value
-    return Head(value.get("type"), value.get("id"), value.get("parentId"), value.get("timestamp"), value.get("ts")), (
-        decoded.status
-    )
+    fields = {name: decoded.value.get(name) for name in Head.__struct_fields__}
+    return Head(**fields), decoded.status
 
 
 def decode(raw: bytes, *, first: bool = False) -> Decoded:

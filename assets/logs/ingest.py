@@ -235,9 +235,9 @@ def row_of(source: Source, version: Version, line: Line, attempt_id: str | None)
         "encoding": line.encoding,
         "stored": line.stored,
         "record_type": _text(fields.type),
-        "record_id": _text(fields.id),
+        "record_id": _text(fields.name),
         "parent_id": _text(fields.parentId),
-        "ts": parse_time(fields.timestamp if fields.timestamp is not None else fields.ts),
+        "ts": parse_time(fields.time),
         "parse_status": status,
     }
 

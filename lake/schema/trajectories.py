@@ -28,7 +28,9 @@ TRAJECTORIES = Table(
         Column("task_id", pa.string(), "Task", nullable=True, references="tasks.task_id"),
         Column("policy", pa.string(), "Policy", nullable=True),
         Column("branch", pa.int32(), "0 for the branch the session ended on"),
-        Column("class", pa.string(), "normal | aborted | failed | truncated | unanswered | empty | heartbeat_only"),
+        Column(
+            "class", pa.string(), "normal | aborted | failed | truncated | unanswered | empty | heartbeat_only | copy"
+        ),
         Column("model", pa.string(), "Model of most assistant turns", nullable=True),
         Column("turns", pa.int32(), "Assistant turns"),
         Column("user_turns", pa.int32(), "User messages"),
@@ -92,6 +94,8 @@ STEPS = Table(
         Column("input_tokens", pa.int64(), "Provider-stated", nullable=True, unit="tokens"),
         Column("output_tokens", pa.int64(), "Provider-stated", nullable=True, unit="tokens"),
         Column("usage", pa.string(), "Provider-native usage JSON, untouched", nullable=True),
+        Column("in_messages", pa.bool_(), "Whether it stands in the messages (partial turns do not)", nullable=True),
+        Column("copied_context", pa.bool_(), "Already a step of an earlier trajectory; not counted", nullable=True),
         Column("ts", TIMESTAMP, "Time the record states", nullable=True),
         Column("record_key", pa.string(), "Raw record it came from", references="raw_records.record_key"),
         Column(
@@ -214,4 +218,20 @@ SAMPLES = Table(
     ),
 )
 
-TABLES = (TRAJECTORIES, STEPS, TOOL_CALLS, DIAGNOSTICS, LEDGER, SAMPLES)
+CLEANING_RULES = Table(
+    name="cleaning_rules",
+    stage="trajectories",
+    kind="projection",
+    doc="Every cleaning rule there is: what a name in `diagnostics`, `ledger` and `trajectories.rules` means.",
+    grain="one rule",
+    key=("rule",),
+    columns=(
+        Column("rule", pa.string(), "Rule name"),
+        Column("rule_version", pa.int32(), "Raised whenever it would treat the same record otherwise"),
+        Column("action", pa.string(), "kept | dropped | repaired | moved | masked | quarantined | noted"),
+        Column("severity", pa.string(), "info | warning | error"),
+        Column("meaning", pa.string(), "One line"),
+    ),
+)
+
+TABLES = (TRAJECTORIES, STEPS, TOOL_CALLS, DIAGNOSTICS, LEDGER, SAMPLES, CLEANING_RULES)

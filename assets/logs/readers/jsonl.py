@@ -14,6 +14,7 @@ from typing import Final
 from assets.logs.decode import decode
 from assets.logs.reader import Line, Source
 from assets.logs.readers.streams import FileSource
+from assets.rollouts.proxy.record import RECORD_TYPE
 from lake.ids import Json
 
 _ENTRY_TYPES: Final = frozenset(
@@ -71,8 +72,8 @@ def _recognise(path: Path, value: dict[str, Json], objects: list[dict[str, Json]
     if value.get("traceSchema") == "openclaw-trajectory":
         session = value.get("sessionId") if isinstance(value.get("sessionId"), str) else stem
         return FileSource("openclaw.trajectory.jsonl", str(path), session, session or stem)
-    if {"call_id", "try_no"} <= value.keys():
-        return FileSource("proxy.call", str(path), None, stem)
+    if value.get("type") == RECORD_TYPE and isinstance(value.get("request"), dict):
+        return FileSource(RECORD_TYPE, str(path), None, str(value.get("attempt_id") or stem))
     if not isinstance(value.get("type"), str) or value["type"] not in _ENTRY_TYPES:
         return None
     if value["type"] == "message" and not isinstance(value.get("message"), dict):

@@ -1,0 +1,1 @@
+"""Trajectories in the formats of others, one module a format."""

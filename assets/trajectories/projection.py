@@ -1,0 +1,172 @@
+"""The stage's tables from the raw records: every source read, cleaned, joined with its attempt's calls, and rendered.
+
+Belongs here: the order of work over a whole lake. Does not belong here: any rule.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import partial
+
+import pyarrow as pa
+
+from assets.trajectories.clean import CleanSession, clean_session
+from assets.trajectories.copies import Copies
+from assets.trajectories.findings import Findings
+from assets.trajectories.join import Joined, context_differs, join, recovery, state_unlogged
+from assets.trajectories.render import Context, Renderer, Rows
+from assets.trajectories.rules import RULES
+from assets.trajectories.rules.structure import HEAD_GAP
+from assets.trajectories.served import Served, read_served
+from assets.trajectories.sources import CALLS, Group, Source, groups
+from assets.trajectories.trace import Trace, read_trace
+from assets.trajectories.unlogged import session_of_calls
+from lake import Projection, View, rows_table
+from lake.ids import Json
+
+OUTPUTS = ("trajectories", "steps", "tool_calls", "diagnostics", "ledger", "samples", "cleaning_rules")
+
+
+def build(view: View) -> Mapping[str, pa.Table]:
+    """See `Projection.build`."""
+    rows: Rows = {name: [] for name in OUTPUTS}
+    attempts = {row["attempt_id"]: row for row in view.table("attempts").to_pylist()}
+    copies = Copies()
+    for group in groups(view):
+        _group(group, attempts.get(group.attempt_id), copies, rows)
+    rows["cleaning_rules"] = [
+        {
+            "rule": rule.name,
+            "rule_version": rule.version,
+            "action": rule.action,
+            "severity": rule.severity,
+            "meaning": rule.meaning,
+        }
+        for rule in RULES.values()
+    ]
+    return {name: rows_table(name, rows[name]) for name in OUTPUTS}
+
+
+def _group(group: Group, attempt: Mapping[str, Json] | None, copies: Copies, rows: Rows) -> None:
+    renderer = Renderer(rows)
+    served = read_served(group.calls[0].rows) if group.calls else None
+    traces = {session: read_trace(sources[0].rows) for session, sources in sorted(group.traces.items())}
+    sessions: list[CleanSession] = []
+    made: set[int] = set()
+    places: dict[str, dict[int, str]] = {}
+    for source in group.transcripts:
+        trace = traces.get(source.ref.session_id or "")
+        session = clean_session(source.ref, source.rows, recovery(served, trace, None))
+        copies.mark(session)
+        sessions.append(session)
+        if trace is not None:
+            _state_head_gap(session, trace)
+    if served is not None and not any(session.branches for session in sessions):
+        sessions += session_of_calls(group.calls[0].ref, served)
+    for session in sessions:
+        joined = join(session, served, by_order=len(sessions) == 1) if served is not None else Joined()
+        made |= joined.made.keys()
+        _render(renderer, session, attempt, served, traces.get(session.ref.session_id or ""), joined)
+        places[session.ref.source_id] = _trajectory_of(session)
+    _state_all(group, renderer, sessions, served, traces, made, places)
+
+
+def _render(
+    renderer: Renderer,
+    session: CleanSession,
+    attempt: Mapping[str, Json] | None,
+    served: Served | None,
+    trace: Trace | None,
+    joined: Joined,
+) -> None:
+    context = _context(session, attempt, served, trace)
+    if served is not None:
+        context.differs = partial(context_differs, system=context.system, served=served, joined=joined)
+    renderer.session(session, context)
+    if served is None or not session.branches:
+        return
+    main = renderer.home is None or session.ref.session_id == (attempt or {}).get("session_id")
+    if main:
+        renderer.home = session.branches[0]
+    renderer.joined.update(joined.made)
+
+
+def _context(
+    session: CleanSession, attempt: Mapping[str, Json] | None, served: Served | None, trace: Trace | None
+) -> Context:
+    context = Context(session.ref, attempt)
+    if served is not None and served.main is not None:
+        context.system, context.system_at = served.system(), served.main.at
+        context.tools = served.tools()
+    elif trace is not None:
+        context.system, context.system_at, context.tools = trace.system, trace.system_at, trace.tools
+    return context
+
+
+def _state_head_gap(session: CleanSession, trace: Trace) -> None:
+    """State that the transcript begins later than the run: the events know a prompt that it does not hold."""
+    if not session.branches:
+        return
+    said = {step.text.strip() for branch in session.branches for step in branch.steps if step.role == "user"}
+    first = session.branches[0].steps[0] if session.branches[0].steps else None
+    for ts, prompt in trace.prompts:
+        if first is None or ts is None or first.ts is None or ts >= first.ts:
+            return
+        if prompt.strip() not in said and (first.ts - ts).total_seconds() > 1:
+            detail = f"transcript from {first.ts.isoformat()}, events from {ts.isoformat()}"
+            session.findings.add(first.at, HEAD_GAP, detail)
+            return
+
+
+def _trajectory_of(session: CleanSession) -> dict[int, str]:
+    found: dict[int, str] = {}
+    for branch in session.branches:
+        for position in branch.places:
+            found.setdefault(position, branch.trajectory_id)
+    return found
+
+
+def _state_all(
+    group: Group,
+    renderer: Renderer,
+    sessions: list[CleanSession],
+    served: Served | None,
+    traces: Mapping[str, Trace],
+    made: set[int],
+    places: Mapping[str, dict[int, str]],
+) -> None:
+    """Findings and ledger of every source of the group, and the samples."""
+    for session in sessions:
+        if session.ref.kind != CALLS:
+            renderer.findings(session.ref, session.findings, session.findings.ledger(), places[session.ref.source_id])
+    if served is not None:
+        state_unlogged(served, made)
+        home = renderer.home
+        if home is not None:
+            renderer.samples(served)
+        of = dict.fromkeys((call.at.position for call in served.calls), home.trajectory_id) if home else {}
+        renderer.findings(group.calls[0].ref, served.findings, served.findings.ledger(), of)
+    for session_id, sources in group.traces.items():
+        trace = traces[session_id]
+        renderer.findings(sources[0].ref, trace.findings, trace.findings.ledger(), {})
+    extra = [source for sources in group.traces.values() for source in sources[1:]]
+    for source in [*group.others, *group.calls[1:], *extra]:
+        renderer.findings(source.ref, Findings(), _all(source, "kept", "evidence"), {})
+    for source in group.superseded:
+        renderer.findings(source.ref, Findings(), _all(source, "dropped", "superseded_version"), {})
+
+
+def _all(source: Source, disposition: str, rule: str) -> Counter[tuple[str, str]]:
+    return Counter({(disposition, rule): len(source.rows)})
+
+
+PROJECTION = Projection(
+    name="trajectories",
+    version=1,
+    outputs=OUTPUTS,
+    events=(),
+    build=build,
+    raw=True,
+    tables=("attempts",),
+)

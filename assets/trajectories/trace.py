@@ -1,0 +1,93 @@
+"""OpenClaw's trajectory events (`trajectory_runtime_events`, `.trajectory.jsonl`): what the transcript does not know.
+
+The system prompt and the tools of the run, and the calls of turns that the transcript lost. Bounded and redacted by
+OpenClaw, so evidence beside the transcript, never a session of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from assets.logs.decode import decode
+from assets.logs.timestamps import parse_time
+from assets.trajectories.content import read_arguments
+from assets.trajectories.entries import Row
+from assets.trajectories.findings import Findings, Place
+from assets.trajectories.rules import records
+from lake.ids import Json
+
+
+@dataclass(slots=True)
+class TraceCall:
+    """A tool call as the flight recorder has it."""
+
+    at: Place
+    name: str
+    arguments: dict[str, Json]
+    ts: datetime | None
+
+
+@dataclass
+class Trace:
+    """What the events of one session say."""
+
+    findings: Findings
+    system: str | None = None
+    system_at: Place | None = None
+    tools: list[Json] | None = None
+    """OpenAI tool schemas."""
+    harness: str | None = None
+    first_at: datetime | None = None
+    prompts: list[tuple[datetime | None, str]] = field(default_factory=list)
+    calls: dict[str, TraceCall] = field(default_factory=dict)
+
+
+def read_trace(rows: list[Row]) -> Trace:
+    """Read the events of one session, in order."""
+    found = Trace(Findings())
+    for line, row in enumerate(rows, 1):
+        place = Place(row.position, line, row.key)
+        if row.raw is None:
+            found.findings.quarantine(place, records.OVERSIZED)
+            continue
+        decoded = decode(row.raw, first=line == 1)
+        if decoded.value is None:
+            rule = records.UNREADABLE[decoded.status]
+            if decoded.status == "blank":
+                found.findings.drop(place, rule)
+            else:
+                found.findings.quarantine(place, rule, f"{len(row.raw)} bytes")
+            continue
+        found.findings.keep(place, "evidence")
+        data = decoded.value.get("data")
+        if isinstance(data, dict):
+            _take(found, place, decoded.value, data)
+    return found
+
+
+def _take(found: Trace, place: Place, event: dict[str, Json], data: dict[str, Json]) -> None:
+    ts = parse_time(event.get("ts"))
+    found.first_at = found.first_at or ts
+    kind = event.get("type")
+    if kind == "context.compiled":
+        if found.system is None and isinstance(data.get("systemPrompt"), str):
+            found.system, found.system_at = data["systemPrompt"], place
+        if found.tools is None and isinstance(data.get("tools"), list):
+            found.tools = [_schema(tool) for tool in data["tools"] if isinstance(tool, dict)] or None
+    elif kind == "prompt.submitted" and isinstance(data.get("prompt"), str):
+        found.prompts.append((ts, data["prompt"]))
+    elif kind == "trace.metadata" and isinstance(data.get("harness"), dict):
+        found.harness = str(data["harness"].get("version") or "") or found.harness
+    elif kind == "tool.call" and isinstance(data.get("toolCallId"), str):
+        arguments = read_arguments(place, data.get("args"), found.findings)
+        found.calls.setdefault(data["toolCallId"], TraceCall(place, str(data.get("name") or "unknown"), arguments, ts))
+
+
+def _schema(tool: dict[str, Json]) -> Json:
+    if tool.get("type") == "function" and isinstance(tool.get("function"), dict):
+        return tool
+    return {
+        "type": "function",
+        "function": {key: tool[key] for key in ("name", "description", "parameters") if key in tool},
+    }
