@@ -108,8 +108,7 @@ def _lay_out(
     inputs: Mapping[str, bytes],
 ) -> tuple[Contents, Path]:
     """Make the folder of an attempt, and a short one for its socket (a socket's path holds 107 bytes)."""
-    cache = machinery.lake.root / "cache" / "node"
-    for path in (folder / "workspace", folder / "state", folder / "scratch", cache):
+    for path in (folder / "workspace", folder / "state", folder / "scratch"):
         path.mkdir(parents=True, exist_ok=True)
     materialise(inputs, folder / "workspace")
     (folder / "state" / MESSAGE_FILE).write_text(str(task["instruction"]), "utf-8")
@@ -121,7 +120,7 @@ def _lay_out(
         state=folder / "state",
         scratch=folder / "scratch",
         config=folder / "openclaw.json",
-        cache=cache,
+        cache=machinery.installation.compile_cache(machinery.lake.root / "cache" / "node"),
         socket=sockets / "model.sock",
         shell=folder / "shell",
     )
@@ -162,9 +161,7 @@ def _run(
         except BaseException:
             process.stop()
             raise
-        if stopped is not None:
-            process.stop()
-        end = process.finish()
+        end = process.finish() if stopped is None else process.stop()
     finally:
         machinery.proxy.close_door(door)
     duration_s = time.monotonic() - begun

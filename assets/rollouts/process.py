@@ -113,14 +113,14 @@ class AgentProcess:
             return False
         return True
 
-    def stop(self) -> None:
+    def stop(self) -> Exit:
         """End it from outside: the agent is asked first, so that it writes its own records; then all is killed."""
         if self._process.poll() is None:
             self._stopped = True
             for process in self._agents():
                 process.kill(signal.SIGTERM)
             self.wait(GRACE_S)
-        self.finish()
+        return self.finish()
 
     def finish(self) -> Exit:
         """Kill what is left, and come back only when nothing is."""

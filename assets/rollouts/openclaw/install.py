@@ -35,6 +35,17 @@ class Installation:
         """OpenClaw's entry script."""
         return self.node_modules / "openclaw" / "openclaw.mjs"
 
+    def compile_cache(self, otherwise: Path) -> Path:
+        """Folder of Node's compile cache, beside the installation (a cold one doubles the start of an attempt).
+
+        Args:
+            otherwise: taken where the installation cannot be written to.
+        """
+        parent = self.node_modules.parent
+        folder = parent / "compile-cache" if os.access(parent, os.W_OK) else otherwise
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
 
 def locate() -> Installation:
     """Find Node and OpenClaw.
