@@ -20,11 +20,15 @@ AUDITS = Table(
             "probe",
             pa.string(),
             "untouched | empty | zero_byte | placeholder | pasted_instruction | oracle | repeat | mutant:<kind>:<path>"
-            " | lint:<name>",
+            " | variation:<kind>:<path> (a mutant that need not be noticed) | lint:<name>",
         ),
         Column("workspace_id", pa.string(), "Workspace the verifier saw", nullable=True),
         Column("verifier_version", pa.string(), "Verifier"),
-        Column("status", pa.string(), "scored | verifier_error | verifier_timeout | not_gradable"),
+        Column(
+            "status",
+            pa.string(),
+            "scored | verifier_error | verifier_timeout | not_gradable (also: no run, as for a lint)",
+        ),
         Column("score_code", pa.float64(), "Score; null unless scored", nullable=True),
         Column("checks", pa.string(), "JSON object: check name to value"),
         Column("passed", pa.bool_(), "Whether the probe came out as it must"),
