@@ -103,7 +103,7 @@ def _spill(spec: Table, batches: pa.RecordBatchReader, path: Path) -> int:
 
 def _ordered(connection: duckdb.DuckDBPyConnection, spec: Table, order: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
     columns = ", ".join(quote(column) for column in order)
-    reader = connection.cursor().execute(f"select * from rows order by {columns}").to_arrow_reader(65_536)  # noqa: S608 - quoted
+    reader = connection.execute(f"select * from rows order by {columns}").to_arrow_reader(65_536)  # noqa: S608 - quoted
     for batch in reader:
         yield from pa.Table.from_batches([batch]).cast(spec.arrow).to_batches()
 

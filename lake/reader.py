@@ -199,7 +199,7 @@ class Reader:
         return self.blobs([sha256])[sha256]
 
     def blobs(self, wanted: Iterable[str]) -> dict[str, bytes]:
-        """Contents of blobs, in few queries.
+        """Contents of blobs in the order of their sha256, in few queries.
 
         Raises:
             LakeError: the log does not hold one of them.
@@ -218,7 +218,7 @@ class Reader:
             raise LakeError(
                 f"blob {missing[0]}{more} is not in {self.root}; was it forgotten? see `clawgym lake status`"
             )
-        return found
+        return {sha: found[sha] for sha in shas}
 
     def _object(self, sha: str, path: str) -> bytes:
         try:
