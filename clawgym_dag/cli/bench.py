@@ -5,11 +5,13 @@ Belongs here: the commands. Does not belong here: scores and intervals (`assets/
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import click
 
 import lake
 from clawgym_dag.cli.framework import as_of_option, command, json_option, lake_option, profile_options
-from clawgym_dag.cli.output import print_json, print_table
+from clawgym_dag.cli.output import print_json, print_record, print_table
 from clawgym_dag.cli.read import query
 from clawgym_dag.cli.running import report, run_stages
 
@@ -67,3 +69,35 @@ def report_(by: str, as_of: str | None, lake_path: str | None, as_json: bool) ->
         click.echo(f"{title}: {chosen[0]['label']}")
         print_table(columns, [[row[name] for name in columns] for row in chosen])
         click.echo()
+
+
+@command(
+    bench,
+    "compare",
+    examples=["clawgym bench compare RUN RUN", "clawgym bench compare RUN RUN --json"],
+)
+@click.argument("first")
+@click.argument("second")
+@lake_option()
+@json_option()
+def compare(first: str, second: str, lake_path: str | None, as_json: bool) -> None:
+    """Compare two bench runs (ids or beginnings) of one suite task by task, second minus first.
+
+    The interval is a paired bootstrap over tasks. A scripted teacher is not compared with a model.
+    """
+    from assets.bench import compare as compared
+
+    found = compared(lake.open(lake_path, create=False), first, second)
+    figures = {
+        "suite": f"{found.first.suite}@{found.first.suite_version}",
+        "first": f"{found.first.policy} ({found.first.bench_run_id})",
+        "second": f"{found.second.policy} ({found.second.bench_run_id})",
+        **asdict(found.figures),
+        "without_score": found.nulls,
+    }
+    if as_json:
+        print_json({**figures, "variance": [None if split is None else asdict(split) for split in found.variance]})
+        return
+    difference = found.figures.difference
+    figures["difference"] = f"{difference.mean:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}]"
+    print_record(figures, as_json=False)

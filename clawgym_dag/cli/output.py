@@ -10,12 +10,15 @@ import io
 import json
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import click
+
+from lake.errors import UsageError
 
 Row = Mapping[str, Any]
 """A row as column name to value."""
@@ -121,3 +124,29 @@ def size(count: int) -> str:
             break
         value, unit = value / 1024, larger
     return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+
+
+def write_lines(target: Path, lines: Iterable[str], *, force: bool) -> int:
+    """Write a text file whole or not at all.
+
+    Returns:
+        Number of lines.
+
+    Raises:
+        UsageError: it is there and `force` is false, or its folder is not.
+    """
+    if target.exists() and not force:
+        raise UsageError(f"{target} is there already; give --force to replace it")
+    temporary = target.with_name(target.name + ".part")
+    count = 0
+    try:
+        with temporary.open("w", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
+            for line in lines:
+                file.write(line + "\n")
+                count += 1
+        temporary.replace(target)
+    except OSError as error:
+        raise UsageError(f"{target} cannot be written: {error.strerror}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    return count

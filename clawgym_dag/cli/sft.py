@@ -11,10 +11,9 @@ import click
 
 import lake
 from clawgym_dag.cli.framework import as_of_option, command, json_option, lake_option, profile_options
-from clawgym_dag.cli.output import print_json, print_rows
+from clawgym_dag.cli.output import print_json, print_rows, write_lines
 from clawgym_dag.cli.read import query
 from clawgym_dag.cli.running import report, run_stages
-from lake.errors import UsageError
 
 
 @click.group("sft")
@@ -63,8 +62,6 @@ def export(target: Path, split: str, force: bool, as_of: str | None, lake_path: 
 
     The same lake gives the same bytes. Secrets are masked.
     """
-    if target.exists() and not force:
-        raise UsageError(f"{target} is there already; give --force to replace it")
     rows = query(
         lake.open(lake_path, create=False),
         'select format(\'{{"example_id":{},"task_id":{},"score":{},"messages":{},"tools":{}}}\', to_json(example_id),'
@@ -73,11 +70,8 @@ def export(target: Path, split: str, force: bool, as_of: str | None, lake_path: 
         {"split": split},
         as_of=as_of,
     )
-    temporary = target.with_name(target.name + ".part")
-    with temporary.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(f"{row['line']}\n" for row in rows)
-    temporary.rename(target)
+    written = write_lines(target, (row["line"] for row in rows), force=force)
     if as_json:
-        print_json({"path": str(target), "split": split, "rows": len(rows)})
+        print_json({"path": str(target), "split": split, "rows": written})
     else:
-        click.echo(f"{len(rows)} {split} rows in {target}")
+        click.echo(f"{written} {split} rows in {target}")

@@ -5,11 +5,14 @@ Belongs here: the commands. Does not belong here: cleaning and export formats (`
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Literal
+
 import click
 
 import lake
 from clawgym_dag.cli.framework import as_of_option, command, json_option, lake_option, limit_option
-from clawgym_dag.cli.output import print_json, print_record, print_rows
+from clawgym_dag.cli.output import print_json, print_record, print_rows, write_lines
 from clawgym_dag.cli.read import Row, find, query
 
 
@@ -106,3 +109,59 @@ def step_lines(step: Row, calls: list[Row], full: bool, keep: int = 6) -> list[s
         arguments = " ".join(str(call["arguments"]).split())
         lines.append(f"→ {call['tool']} {arguments if full else arguments[:160]}")
     return lines
+
+
+@command(
+    trajectories,
+    "export",
+    examples=[
+        "clawgym trajectories export --to trajectories.jsonl",
+        "clawgym trajectories export --to weak.jsonl --policy weak --arguments object",
+    ],
+)
+@click.option("--to", "target", type=click.Path(path_type=Path, dir_okay=False), required=True, help="The file.")
+@click.option("--policy", help="Only policies that contain this.")
+@click.option(
+    "--arguments",
+    type=click.Choice(["string", "object"]),
+    default="string",
+    show_default=True,
+    help="Tool-call arguments as JSON text or as objects.",
+)
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@as_of_option()
+@lake_option()
+@json_option()
+def export(
+    target: Path,
+    policy: str | None,
+    arguments: Literal["string", "object"],
+    force: bool,
+    as_of: str | None,
+    lake_path: str | None,
+    as_json: bool,
+) -> None:
+    """Write trajectories in TRL's conversational form, a JSON line each, and say what that form cannot hold.
+
+    The same lake gives the same bytes. Secrets are masked.
+    """
+    from assets.trajectories.exports.trl import export_lines, loss_report
+
+    opened = lake.open(lake_path, create=False)
+    chosen = "from trajectories where ($policy is null or contains(policy, $policy))"
+    params = {"policy": policy}
+    rows = query(opened, f"select * {chosen} order by trajectory_id", params, as_of=as_of)
+    steps = query(
+        opened,
+        f"select * from steps semi join (select trajectory_id {chosen}) using (trajectory_id)"  # noqa: S608 - own text
+        " order by trajectory_id, step",
+        params,
+        as_of=as_of,
+    )
+    written = write_lines(target, export_lines(rows, arguments=arguments), force=force)
+    lost = loss_report(rows, steps)
+    if as_json:
+        print_json({"path": str(target), "rows": written, "trajectories": len(rows), "not_held": lost})
+        return
+    click.echo(f"{written} of {len(rows)} trajectories in {target}")
+    print_record({f"not held: {what}": count for what, count in lost.items()} or {"not held": "nothing"}, as_json=False)

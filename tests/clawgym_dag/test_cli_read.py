@@ -138,18 +138,21 @@ def test_sql_prompt(call: Call, mini: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert ".schema NAME" in called.out
 
 
-def test_sft_export_is_repeatable_and_does_not_overwrite(call: Call, mini: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("noun", ["sft", "trajectories"])
+def test_export_is_repeatable_and_does_not_overwrite(noun: str, call: Call, mini: Path, tmp_path: Path) -> None:
     first, second = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
-    assert call("sft", "export", "--to", str(first)).code == 0
-    assert call("sft", "export", "--to", str(second)).code == 0
+    assert call(noun, "export", "--to", str(first)).code == 0
+    assert call(noun, "export", "--to", str(second)).code == 0
     assert first.read_bytes() == second.read_bytes()
     rows = [json.loads(line) for line in first.read_text().splitlines()]
     assert rows
     assert all(row["messages"] and isinstance(row["tools"], list) for row in rows)
-    again = call("sft", "export", "--to", str(first))
+    again = call(noun, "export", "--to", str(first))
     assert again.code == 2
     assert "--force" in again.err
-    assert call("sft", "export", "--to", str(first), "--force").code == 0
+    assert call(noun, "export", "--to", str(first), "--force").code == 0
+    nowhere = call(noun, "export", "--to", str(tmp_path / "no" / "folder.jsonl"))
+    assert (nowhere.code, nowhere.err.count("\n")) == (2, 1)
 
 
 def test_teachers_and_models_are_reported_apart(call: Call, mini: Path) -> None:
