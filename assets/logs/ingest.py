@@ -111,12 +111,12 @@ class Ingest:
         return left == 0 and hasher.hexdigest() == measured.sha256
 
     def _append(self, source: Source, base: Version, measured: Measured, attempt_id: str | None) -> Taken:
-        batch_no = 1 + self._last_batch(base)
         appended = 0
         for rows in _batches(source, base, measured.bytes, attempt_id):
-            if not self._lake.append_raw(base.source_id, batch_no, rows):
+            # The number of rows before a batch is its number: it says which state the batch was planned from, so that
+            # of two that were planned from the same one the lake takes only the first.
+            if not self._lake.append_raw(base.source_id, base.records + appended, rows):
                 raise RacedError
-            batch_no += 1
             appended += len(rows)
         version = Version(
             base.source_id, base.version, base.records + appended, measured.bytes, measured.sha256,
@@ -125,11 +125,6 @@ class Ingest:
         crash.point("ingest.before_event")
         self.counts["records"] += appended
         return Taken(self._state(version, source.kind, source.path, source.session_id, attempt_id), appended)
-
-    def _last_batch(self, version: Version) -> int:
-        application = f"{version.source_id}@{version.version}"
-        found = self._lake.store.delta("raw_records").transaction_version(application)
-        return -1 if found is None else found
 
     def _state(self, version: Version, kind: str, path: str, session_id: str | None, attempt_id: str | None) -> Version:
         payload: dict[str, Json] = {

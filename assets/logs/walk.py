@@ -13,6 +13,7 @@ from typing import Final
 
 from assets.logs.reader import Left, Source
 from assets.logs.readers import READERS
+from assets.logs.readers.database import DATABASE_NAME
 from lake.errors import SourceError
 
 _HEAD: Final = 64 * 1024
@@ -69,7 +70,7 @@ class Found:
         except OSError as error:
             self.left.append(Left(str(path), f"cannot be opened: {error.strerror or error}"))
             return
-        if not head:
+        if not head and path.name != DATABASE_NAME:
             self.left.append(Left(str(path), "empty"))
             return
         for reader in READERS:
