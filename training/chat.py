@@ -1,18 +1,18 @@
-"""The chat format: messages and tools to marked text, and the model's text back to reasoning, content and tool calls.
+"""The chat format: messages and tools to marked text.
 
-Belongs here: the Qwen3-style format as plain functions, linear in the length of the conversation, and its inverse.
-Does not belong here: token ids (`tokenise.py`), serving. `chat_template.jinja` is the same format for other tools.
+Belongs here: the Qwen3-style format as plain functions, linear in the length of the conversation. Does not belong here:
+its inverse (`turns.py`), token ids (`tokenise.py`). `chat_template.jinja` is the same format for other tools.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from lake.ids import Json
+from training.turns import CALL, CALL_END, THINK, THINK_END, dump, load
 
 END_OF_TURN: Final = "<|im_end|>"
 START_OF_TURN: Final = "<|im_start|>"
@@ -33,8 +33,6 @@ _TOOLS_TAIL = (
     '<tool_call></tool_call> XML tags:\n<tool_call>\n{"name": <function-name>, "arguments": <args-json-object>}\n'
     "</tool_call>"
 )
-_THINK, _THINK_END = "<think>\n", "\n</think>\n\n"
-_CALL, _CALL_END = "<tool_call>\n", "\n</tool_call>"
 
 
 @dataclass(frozen=True)
@@ -56,41 +54,6 @@ class Piece:
     """Whether it is one of `CONTROL`, to be encoded as that token."""
     trained: bool = False
     """Whether the model generates it."""
-
-
-@dataclass(frozen=True)
-class Call:
-    """A tool call as the model wrote it."""
-
-    name: str
-    arguments: dict[str, Json]
-
-    @property
-    def arguments_json(self) -> str:
-        """The arguments as JSON text, spaced as in the format."""
-        return dump(self.arguments)
-
-
-@dataclass(frozen=True)
-class Turn:
-    """An assistant turn, parsed."""
-
-    reasoning: str = ""
-    content: str = ""
-    calls: tuple[Call, ...] = ()
-    malformed: int = 0
-    """Attempts at a tool call that are not one; their text stays in `content`."""
-    tried: int = field(default=0)
-    """Attempts at a tool call, well formed or not."""
-
-
-def dump(value: Json) -> str:
-    """JSON as the format writes it: insertion order, `, ` and `: `, no escapes for non-ASCII, no NaN.
-
-    Raises:
-        ValueError: the value holds NaN or an infinity.
-    """
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def clean(text: str) -> str:
@@ -128,14 +91,14 @@ def assistant_text(message: Mapping[str, Json]) -> str:
     """What the model generates for a (normalised) assistant message, without the end-of-turn token."""
     parts: list[str] = []
     if message.get("reasoning_content"):
-        parts += (_THINK, message["reasoning_content"], _THINK_END)
+        parts += (THINK, message["reasoning_content"], THINK_END)
     parts.append(message["content"])
     for index, call in enumerate(message.get("tool_calls") or ()):
         if message["content"] or index:
             parts.append("\n")
         function = call["function"]
         arguments = function["arguments"] if isinstance(function["arguments"], str) else dump(function["arguments"])
-        parts += (_CALL, '{"name": ', dump(function["name"]), ', "arguments": ', arguments, "}", _CALL_END)
+        parts += (CALL, '\n{"name": ', dump(function["name"]), ', "arguments": ', arguments, "}\n", CALL_END)
     return "".join(parts)
 
 
@@ -174,46 +137,6 @@ def render(conversation: Conversation, *, generation_prompt: bool = False) -> li
     return pieces
 
 
-def parse(text: str) -> Turn:
-    """The model's text as a turn; the inverse of `assistant_text` for every text the model can mean unambiguously.
-
-    A tool call counts as one when it is closed, is a JSON object, and names a function with an object of arguments.
-    Everything else stays text, so nothing the model wrote is lost.
-    """
-    reasoning = ""
-    if text.startswith(_THINK) and (end := text.find(_THINK_END, len(_THINK) - 1)) >= 0:
-        reasoning, text = text[len(_THINK) : end], text[end + len(_THINK_END) :]
-    kept: list[str] = []
-    calls: list[Call] = []
-    tried = position = 0
-    while (start := text.find("<tool_call>", position)) >= 0:
-        tried += 1
-        end = text.find("</tool_call>", start)
-        call = None if end < 0 else parse_call(text[start + len("<tool_call>") : end])
-        if call is None:
-            cut = len(text) if end < 0 else end + len("</tool_call>")
-            kept.append(text[position:cut])
-        else:
-            kept.append(text[position : start - 1] if text[position:start].endswith("\n") else text[position:start])
-            calls.append(call)
-            cut = end + len("</tool_call>")
-        position = cut
-    kept.append(text[position:])
-    return Turn(reasoning, "".join(kept), tuple(calls), tried - len(calls), tried)
-
-
-def parse_call(text: str) -> Call | None:
-    """The call between the marks, or None when it is malformed."""
-    try:
-        value = json.loads(text, parse_constant=_no_constants)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(value, dict) or not isinstance(value.get("name"), str) or not value["name"]:
-        return None
-    arguments = value.get("arguments")
-    return Call(value["name"], arguments) if isinstance(arguments, dict) else None
-
-
 def _turn(role: str, text: str) -> tuple[Piece, ...]:
     start, end = Piece(START_OF_TURN, control=True), Piece(END_OF_TURN, control=True)
     return start, Piece(f"{role}\n{text}"), end, Piece("\n")
@@ -233,11 +156,7 @@ def _arguments(value: Json) -> Json:
     if not isinstance(value, str):
         return value if value is not None else {}
     try:
-        parsed = json.loads(value, parse_constant=_no_constants)
-    except (ValueError, RecursionError):
+        parsed = load(value)
+    except ValueError:
         return clean(value)
     return parsed if isinstance(parsed, dict) else clean(value)
-
-
-def _no_constants(name: str) -> Json:
-    raise ValueError(f"{name} is not JSON")

@@ -5,6 +5,8 @@ Belongs here: making, loading and measuring models. Does not belong here: traini
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -89,3 +91,16 @@ def architecture_of(model: PreTrainedModel) -> str:
 def parameters_of(model: PreTrainedModel) -> int:
     """Number of parameters, tied ones once."""
     return sum(parameter.numel() for parameter in model.parameters())
+
+
+@contextmanager
+def cpu_threads(threads: int | None) -> Iterator[None]:
+    """Run with a number of CPU threads, then restore it."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

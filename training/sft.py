@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from lake.errors import StageError
 from training.chat import Conversation
 from training.folder import publish
-from training.model import architecture_of, load_model, parameters_of
+from training.model import architecture_of, cpu_threads, load_model, parameters_of
 from training.tokenise import Encoder, Row, Tokenised, tokenise
 from training.tokenizer import load_tokenizer
 
@@ -111,7 +110,7 @@ def train(
             losses.append(metrics["loss"])
         on_metric(step, metrics)
 
-    with one_setting(config.threads), tempfile.TemporaryDirectory(prefix="clawgym-sft-") as scratch:
+    with cpu_threads(config.threads), tempfile.TemporaryDirectory(prefix="clawgym-sft-") as scratch:
         trainer = _trainer(model, tokenizer, data, held_out, config, Path(scratch), _reporter(on_log))
         check_labels(trainer.train_dataset, data.rows)
         before = _validation_loss(trainer, held_out)
@@ -137,19 +136,6 @@ def check_labels(dataset: Dataset, rows: Sequence[Row]) -> None:
         pairs = zip(row.input_ids, row.assistant_masks, strict=True)
         if labels != [token if trained else IGNORED for token, trained in pairs]:
             raise StageError(f"TRL's labels of row {index} are not our mask; check the installed trl against pyproject")
-
-
-@contextmanager
-def one_setting(threads: int | None) -> Iterator[None]:
-    """Run with a number of CPU threads, then restore it."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads or before)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _trainer(

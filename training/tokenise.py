@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
 from tokenizers import Tokenizer
 
 from training.chat import (
@@ -19,12 +21,11 @@ from training.chat import (
     END_OF_TURN,
     START_OF_TURN,
     Conversation,
-    Piece,
     assistant_text,
     normalise,
-    parse,
     render,
 )
+from training.turns import parse
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -60,6 +61,18 @@ class Tokenised:
         return sum(sum(row.assistant_masks) for row in self.rows)
 
 
+class Recalls(Protocol):
+    """Knows the ids that turns were generated with."""
+
+    def find(self, before: bytes, text: str) -> list[int] | None:
+        """Ids of the turn `text` after ids whose sha256 (of `ids_bytes`) is `before`; None where it is not known."""
+
+
+def ids_bytes(ids: Sequence[int]) -> bytes:
+    """Ids as bytes for hashing: 32 bits each, little-endian."""
+    return np.asarray(ids, dtype="<i4").tobytes()
+
+
 class Encoder:
     """Encodes rendered conversations with one tokenizer.
 
@@ -75,24 +88,35 @@ class Encoder:
         self.end_of_turn = self._control[END_OF_TURN]
         self.start_of_turn = self._control[START_OF_TURN]
 
-    def encode(self, conversation: Conversation, *, generation_prompt: bool = False) -> Row:
-        """Ids and mask of a conversation; linear in its length."""
-        return self._encode(render(conversation, generation_prompt=generation_prompt))
+    def encode(
+        self, conversation: Conversation, *, generation_prompt: bool = False, recall: Recalls | None = None
+    ) -> Row:
+        """Ids and mask of a conversation; linear in its length.
 
-    def decode(self, ids: Sequence[int]) -> str:
-        """Text of ids, control tokens included."""
-        return str(self._plain.decode(list(ids), skip_special_tokens=False))
-
-    def _encode(self, pieces: list[Piece]) -> Row:
+        Args:
+            conversation: what to encode.
+            generation_prompt: whether to end with the opening of an assistant turn.
+            recall: knows with which ids assistant turns were generated; those are taken where it does.
+        """
+        pieces = render(conversation, generation_prompt=generation_prompt)
         texts = [piece.text for piece in pieces if not piece.control]
         encoded = iter(self._plain.encode_batch_fast(texts, add_special_tokens=False))
         ids: list[int] = []
         mask: list[int] = []
+        running = sha256()
         for piece in pieces:
-            found = [self._control[piece.text]] if piece.control else next(encoded).ids
+            found: Sequence[int] = [self._control[piece.text]] if piece.control else next(encoded).ids
+            if recall is not None:
+                if piece.trained and not piece.control:
+                    found = recall.find(running.digest(), piece.text) or found
+                running.update(ids_bytes(found))
             ids += found
             mask += [int(piece.trained)] * len(found)
         return Row(ids, mask)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Text of ids, control tokens included."""
+        return str(self._plain.decode(list(ids), skip_special_tokens=False))
 
 
 def masked_runs(row: Row) -> list[list[int]]:

@@ -11,7 +11,8 @@ from transformers import PreTrainedTokenizerFast
 
 from lake.ids import Json
 from tests.training.conversations import TOOLS, corpus, expense_report
-from training.chat import Conversation, assistant_text, normalise, parse, render
+from training.chat import Conversation, assistant_text, normalise, render
+from training.turns import TurnStream, parse
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="<"), max_size=20)
 VALUES = st.recursive(
@@ -141,3 +142,45 @@ def test_a_good_call_after_a_bad_one() -> None:
 def test_lone_surrogates_and_parts() -> None:
     parts = [{"type": "text", "text": "a\ud800b"}, {"type": "image_url", "image_url": {}}]
     assert normalise({"role": "user", "content": parts})["content"] == "a\ufffdb\n[image_url]"
+
+
+def test_thinking_that_never_ends_is_thinking() -> None:
+    turn = parse("<think>\nand then <tool_call>x</tool_call>")
+    assert (turn.reasoning, turn.content, turn.tried) == ("and then <tool_call>x</tool_call>", "", 0)
+    assert parse("<think>\n\n</think>\n\nhi") == parse("hi")
+
+
+PARTS = st.sampled_from(
+    [
+        "<think>\n",
+        "\n</think>\n\n",
+        "<tool_call>",
+        "\n",
+        '{"name": "r", "arguments": {}}',
+        "</tool_call>",
+        "<",
+        "a",
+        " ",
+    ]
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(PARTS, max_size=12).map("".join), st.data())
+def test_where_the_pieces_are_cut_does_not_matter(text: str, data: st.DataObject) -> None:
+    stream = TurnStream()
+    deltas = []
+    rest = text
+    while rest:
+        cut = data.draw(st.integers(1, len(rest)))
+        deltas += stream.feed(rest[:cut])
+        rest = rest[cut:]
+    deltas += stream.finish()
+    whole = parse(text)
+    assert "".join(d.text for d in deltas if d.kind == "content") == whole.content
+    assert "".join(d.text for d in deltas if d.kind == "reasoning") == whole.reasoning
+    assert tuple(d.call for d in deltas if d.call) == whole.calls and stream.tried == whole.tried
+    for letter in "a<":
+        assert whole.content.count(letter) + whole.reasoning.count(letter) <= text.count(letter)
+    if not whole.calls and not whole.reasoning and not text.startswith("<think>\n"):
+        assert whole.content == text
