@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import queue
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -47,6 +48,10 @@ class _Batch:
     dead_endpoint: list[str] = field(default_factory=list)
     """Details of the endpoint's failures in a row."""
     finished: int = 0
+    working: int = 0
+    """Workers that have not ended."""
+    idle: threading.Event = field(default_factory=threading.Event)
+    """Set when all of them have."""
     failures: list[BaseException] = field(default_factory=list)
     """What a worker fell over: a fault of ours, raised when all have stopped."""
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -161,19 +166,15 @@ def _check_policy(name: str, attempt: PlannedAttempt, tasks: Mapping[tuple[str, 
 
 
 def _run_workers(batch: _Batch, concurrency: int) -> None:
-    """Run the workers to their end; a second thread of control is this one, which commits and beats."""
-    workers = [
-        threading.Thread(target=_work, args=(batch,), name=f"rollout-{number}")
-        for number in range(min(concurrency, batch.total))
-    ]
-    for worker in workers:
-        worker.start()
+    """Run the workers to their end, while this thread commits and says that it lives."""
+    batch.working = min(concurrency, batch.total)
+    for number in range(batch.working):
+        threading.Thread(target=_work, args=(batch,), name=f"rollout-{number}").start()
     try:
-        _tend(batch, workers)
+        _tend(batch)
     except BaseException:
         batch.machinery.interrupted.set()
-        for worker in workers:
-            worker.join()
+        batch.idle.wait()
         batch.ctx.lake.commit()
         raise
     if batch.failures:
@@ -181,16 +182,14 @@ def _run_workers(batch: _Batch, concurrency: int) -> None:
         raise batch.failures[0]
 
 
-def _tend(batch: _Batch, workers: Sequence[threading.Thread]) -> None:
-    waited = 0.0
-    while any(worker.is_alive() for worker in workers):
-        for worker in workers:
-            worker.join(HEARTBEAT_S / len(workers))
+def _tend(batch: _Batch) -> None:
+    committed = time.monotonic()
+    # Not Thread.join: a KeyboardInterrupt in it makes a thread that still runs look ended (bpo-45274).
+    while not batch.idle.wait(HEARTBEAT_S):
         batch.leases.beat()
-        waited += HEARTBEAT_S
-        if waited >= _COMMIT_EVERY_S:
-            waited = 0.0
+        if time.monotonic() - committed >= _COMMIT_EVERY_S:
             batch.ctx.lake.commit()
+            committed = time.monotonic()
 
 
 def _work(batch: _Batch) -> None:
@@ -208,6 +207,11 @@ def _work(batch: _Batch) -> None:
     except BaseException as error:
         batch.failures.append(error)
         batch.machinery.interrupted.set()
+    finally:
+        with batch.lock:
+            batch.working -= 1
+            if batch.working == 0:
+                batch.idle.set()
 
 
 def _run_rollout(batch: _Batch, attempt: PlannedAttempt) -> str:

@@ -1,9 +1,10 @@
-"""The real OpenClaw through a batch: good, bad, too long, too talkative, too big, malformed; and what is left of each."""
+"""The real OpenClaw through a batch: good, too long, too talkative, too big, malformed; and what is left of each."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,7 @@ def test_its_log_is_whole_and_joins_the_transcript(context: Context, batch: dict
     assert len(records) == row["model_calls"] >= 6
     assert all(record.delivered and record.error is None for record in records)
     messages = [json.loads(record.request)["messages"] for record in records]
-    for earlier, later in zip(messages, messages[1:], strict=False):
+    for earlier, later in pairwise(messages):
         assert later[: len(earlier)] == earlier and len(later) > len(earlier)
     session = read_session(attempt_folder(context.lake, row["attempt_id"]) / "state")
     assert session is not None and session.session_id == row["session_id"]

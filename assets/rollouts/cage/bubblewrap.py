@@ -113,6 +113,8 @@ class BubblewrapCage:
 
     def probe(self) -> None:
         """Run a command through both layers."""
+        if shutil.which("bwrap") is None:
+            raise SetupError("bubblewrap is missing (no `bwrap` on the PATH); install it: apt-get install bubblewrap")
         folder = Path(tempfile.mkdtemp(prefix="clawgym-probe-"))
         try:
             for name in ("workspace", "scratch/home", "scratch/tmp"):
