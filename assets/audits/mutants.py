@@ -29,7 +29,7 @@ KINDS: Final = (
 """All kinds, in the order they are made."""
 
 _ORDER: Final = re.compile(
-    r"\b(sort(ed|s)?|order(ed)?|ascending|descending|alphabetical(ly)?|chronological(ly)?|rank(ed|ing)?|top \w+|sequence)\b"
+    r"\b(sort(ed|s)?|order(ed)?|ascending|descending|alphabetical(ly)?|chronological(ly)?|rank(ed|ing)?|top \w+)\b"
     r"|\b(high|low|new|old|lat|earli|larg|small|bigg|long|short|worst|best)(e?st)?\b[^.\n]{0,40}\bfirst\b",
     re.IGNORECASE,
 )
@@ -91,7 +91,7 @@ def targets(bundle: TaskBundle) -> list[str]:
 
 
 def states_order(bundle: TaskBundle, path: str) -> bool:
-    """Whether the lines about a file state an order: the line that names it, and on to where another output is named."""
+    """Whether the lines about a file state an order: the line that names it, on to where another output is named."""
     text, name = bundle.instruction, PurePosixPath(path).name
     start = text.find(path) if path in text else text.find(name)
     if start < 0:
