@@ -128,12 +128,6 @@ class Family:
             expected_outputs=tuple(sorted(draft.oracle)),
         )
 
-    def solve_source(self, **constants: Any) -> str:
-        """Text of `solve.py` with its constants filled in."""
-        from assets.tasks.verifier import with_constants
-
-        return with_constants((self.folder / "solve.py").read_text("utf-8"), constants)
-
 
 def _bytes(content: str | bytes) -> bytes:
     return content.encode("utf-8") if isinstance(content, str) else content

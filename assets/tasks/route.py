@@ -6,9 +6,16 @@ Belongs here: what makes a family's reference route short to write. Does not bel
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from assets.tasks.plan import Flaw, Phase, Plan, Slip, Step
+from assets.tasks.verifier import with_constants
 from lake.errors import StageError
+
+
+def script(family_file: str, **constants: object) -> str:
+    """Text of the family's `solve.py`, with its upper-case constants filled in."""
+    return with_constants(Path(family_file).with_name("solve.py").read_text("utf-8"), constants)
 
 
 def read(path: str, say: str = "", *, beside: bool = False, phase: Phase = "read") -> Step:

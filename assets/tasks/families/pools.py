@@ -82,9 +82,9 @@ def opening(rng: random.Random, persona: Persona, errand: str) -> str:
     return rng.choice(forms)
 
 
-def told(family_file: Path, **values: object) -> str:
+def told(family_file: str, **values: object) -> str:
     """The family's `instruction.md` with its `$names` filled in; every name must be given."""
-    template = family_file.with_name("instruction.md").read_text("utf-8")
+    template = Path(family_file).with_name("instruction.md").read_text("utf-8")
     return Template(template).substitute(values).strip()
 
 

@@ -28,7 +28,7 @@ from assets.tasks.families.pools import (
 )  # fmt: skip
 from assets.tasks.family import Draft, Family, Setting
 from assets.tasks.plan import Flaw, Plan, Slip
-from assets.tasks.route import changed, look, plan, read, rewritten, run, verify, write
+from assets.tasks.route import changed, look, plan, read, rewritten, run, script, verify, write
 
 RATES: Final = {"EUR": "1", "USD": "0.92", "GBP": "1.17", "CHF": "1.05", "SEK": "0.088", "PLN": "0.234"}
 LIMITS: Final = {
@@ -77,8 +77,8 @@ def draft(rng: random.Random, persona: Persona, setting: Setting) -> Draft:
         "input/employees.json": _employees_json(world),
         "input/policy.yaml": _policy_yaml(world),
     }
-    script = rng.choice(("scripts/approve_claims.py", "work/claims.py", "tools/decide_claims.py"))
-    return Draft(_instruction(rng, persona, world), inputs, _oracle(world), {}, _plan(rng, script))
+    name = rng.choice(("scripts/approve_claims.py", "work/claims.py", "tools/decide_claims.py"))
+    return Draft(_instruction(rng, persona, world), inputs, _oracle(world), {}, _plan(rng, name))
 
 
 def _world(rng: random.Random) -> World:
@@ -223,11 +223,11 @@ def _reason(claim: Claim, world: World) -> tuple[str, Decimal]:
 
 def _instruction(rng: random.Random, persona: Persona, world: World) -> str:
     errand = f"The expense claims for {world.start} to {world.end} have to be decided and summed up."
-    return told(Path(__file__), opening=opening(rng, persona, errand), closing=leave_inputs(rng))
+    return told(__file__, opening=opening(rng, persona, errand), closing=leave_inputs(rng))
 
 
-def _plan(rng: random.Random, script: str) -> Plan:
-    source = (Path(__file__).parent / "solve.py").read_text("utf-8")
+def _plan(rng: random.Random, name: str) -> Plan:
+    source = script(__file__)
     steps = [
         look(rng.choice(("ls -la input", "find . -type f | sort", "ls -R")), "Let me see what there is."),
         read("input/policy.yaml", "I'll read the policy and the staff list first."),
@@ -235,8 +235,8 @@ def _plan(rng: random.Random, script: str) -> Plan:
         read("input/claims.csv", "Now the claims themselves."),
         run("cut -d, -f4 input/claims.csv | sort | uniq -c; cut -d, -f1 input/claims.csv | sort | uniq -d",
             "I want to know how the categories are spelled and which ids repeat.", phase="explore"),
-        write(script, source, "The rules are clear. I'll put them into one script that works from the input files."),
-        run(f"python3 {script}", "Run it."),
+        write(name, source, "The rules are clear. I'll put them into one script that works from the input files."),
+        run(f"python3 {name}", "Run it."),
         verify("cat output/summary.md; head -5 output/approved_claims.csv", "Let me look at the products."),
         verify(
             "python3 -c \"import csv,json; a=list(csv.DictReader(open('output/approved_claims.csv')));"
@@ -248,7 +248,7 @@ def _plan(rng: random.Random, script: str) -> Plan:
     ]  # fmt: skip
     slips = [
         Slip(1, read("input/policy.yml"), "That name was wrong: the file ends in .yaml."),
-        Slip(6, run("python3 approve.py"), f"The script is {script}, not in the root."),
+        Slip(6, run("python3 approve.py"), f"The script is {name}, not in the root."),
     ]
     no_limit = changed(source, ('paid = min(eur, Decimal(policy["limits_eur"][category]))', "paid = eur"))
     no_dedup = changed(source, ('repeated = row["claim_id"] in seen', "repeated = False"))

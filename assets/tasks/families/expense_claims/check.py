@@ -21,6 +21,7 @@ from assets.tasks.prelude import (
     output_csv,
     output_json,
     rounded,
+    section,
     share,
 )  # fmt: skip
 
@@ -153,7 +154,8 @@ def rejected_list_exact(workspace: Path) -> float:
 
 @check
 def summary_table(workspace: Path) -> float:
-    rows = md_table(output(workspace, "output/summary.md"), ["Department", "Claims", "Reimbursed EUR"])
+    text = output(workspace, "output/summary.md")
+    rows = md_table(section(text, "Expense claims"), ["Department", "Claims", "Reimbursed EUR"])
     wanted = totals()
     return len(rows) == len(wanted) and all(
         row[0] == name and is_int(row[1], count) and rounded(row[2], total, 2)
