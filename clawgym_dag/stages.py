@@ -2,46 +2,64 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Final
 
 import dagster as dg
 
+from assets.audits import STAGE as AUDITS
+from assets.audits.assets import ASSETS as AUDITS_ASSETS
+from assets.bench import STAGE as BENCH
+from assets.bench.assets import ASSETS as BENCH_ASSETS
+from assets.checkpoints import STAGE as CHECKPOINTS
+from assets.checkpoints.assets import ASSETS as CHECKPOINTS_ASSETS
+from assets.logs import STAGE as LOGS
+from assets.logs.assets import ASSETS as LOGS_ASSETS
+from assets.personas import STAGE as PERSONAS
+from assets.personas.assets import ASSETS as PERSONAS_ASSETS
+from assets.rollouts import STAGE as ROLLOUTS
+from assets.rollouts.assets import ASSETS as ROLLOUTS_ASSETS
+from assets.sft import STAGE as SFT
+from assets.sft.assets import ASSETS as SFT_ASSETS
+from assets.skills import STAGE as SKILLS
+from assets.skills.assets import ASSETS as SKILLS_ASSETS
 from assets.stage import Stage
+from assets.tasks import STAGE as TASKS
+from assets.tasks.assets import ASSETS as TASKS_ASSETS
+from assets.trajectories import STAGE as TRAJECTORIES
+from assets.trajectories.assets import ASSETS as TRAJECTORIES_ASSETS
+from assets.verdicts import STAGE as VERDICTS
+from assets.verdicts.assets import ASSETS as VERDICTS_ASSETS
+from assets.workspaces import STAGE as WORKSPACES
+from assets.workspaces.assets import ASSETS as WORKSPACES_ASSETS
 
-NAMES: Final = (
-    "personas",
-    "skills",
-    "tasks",
-    "workspaces",
-    "audits",
-    "rollouts",
-    "logs",
-    "trajectories",
-    "verdicts",
-    "sft",
-    "checkpoints",
-    "bench",
+STAGES: Final[tuple[Stage, ...]] = (
+    PERSONAS,
+    SKILLS,
+    TASKS,
+    WORKSPACES,
+    AUDITS,
+    ROLLOUTS,
+    LOGS,
+    TRAJECTORIES,
+    VERDICTS,
+    SFT,
+    CHECKPOINTS,
+    BENCH,
 )
-
-
-def _load() -> list[tuple[Stage, list[dg.AssetsDefinition | dg.AssetChecksDefinition]]]:
-    found = []
-    for name in NAMES:
-        try:
-            package = importlib.import_module(f"assets.{name}")
-            module = importlib.import_module(f"assets.{name}.assets")
-        except (ImportError, AttributeError) as error:
-            import sys
-
-            print(f"DEV: stage {name} not there: {error}", file=sys.stderr)
-            continue
-        found.append((package.STAGE, module.ASSETS))
-    return found
-
-
-_FOUND = _load()
-STAGES: Final[tuple[Stage, ...]] = tuple(stage for stage, _ in _FOUND)
 """Every stage."""
-ASSETS: Final[list[dg.AssetsDefinition | dg.AssetChecksDefinition]] = [a for _, assets in _FOUND for a in assets]
+
+ASSETS: Final[list[dg.AssetsDefinition | dg.AssetChecksDefinition]] = [
+    *PERSONAS_ASSETS,
+    *SKILLS_ASSETS,
+    *TASKS_ASSETS,
+    *WORKSPACES_ASSETS,
+    *AUDITS_ASSETS,
+    *ROLLOUTS_ASSETS,
+    *LOGS_ASSETS,
+    *TRAJECTORIES_ASSETS,
+    *VERDICTS_ASSETS,
+    *SFT_ASSETS,
+    *CHECKPOINTS_ASSETS,
+    *BENCH_ASSETS,
+]
 """The Dagster assets and checks of every stage."""
