@@ -5,6 +5,8 @@ Belongs here: what all pages share. Does not belong here: anything one page show
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import duckdb
 import streamlit as st
 
@@ -14,6 +16,7 @@ from dashboards.plain import escape
 from lake.errors import ClawGymError
 
 NOW = "now"
+ICON = str(Path(__file__).with_name("icon.svg"))  # a file of ours: for named icons browsers ask a font server
 
 
 def choose_state() -> None:
@@ -32,14 +35,14 @@ def choose_state() -> None:
 
 def main() -> None:
     """Draw the page that was asked for."""
-    st.set_page_config(page_title="ClawGym lakehouse", page_icon=":material/water:", layout="wide")
+    st.set_page_config(page_title="ClawGym lakehouse", page_icon=ICON, layout="wide")
     page = st.navigation(
         [
             st.Page("screens/overview.py", title="Overview", icon=":material/monitoring:", default=True),
-            st.Page("screens/trajectories.py", title="Trajectories", icon=":material/route:", url_path="trajectories"),
-            st.Page("screens/tasks.py", title="Tasks", icon=":material/task:", url_path="tasks"),
-            st.Page("screens/bench.py", title="Bench", icon=":material/leaderboard:", url_path="bench"),
-            st.Page("screens/query.py", title="SQL", icon=":material/database:", url_path="sql"),
+            st.Page("screens/trajectories.py", title="Trajectories", icon=":material/route:"),
+            st.Page("screens/tasks.py", title="Tasks", icon=":material/task:"),
+            st.Page("screens/bench.py", title="Bench", icon=":material/leaderboard:"),
+            st.Page("screens/query.py", title="SQL", icon=":material/database:"),
         ]
     )
     if not gate.open_to_this_visitor():

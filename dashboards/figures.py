@@ -21,7 +21,7 @@ BAR_HEIGHT = 30
 """Pixels a category takes."""
 AXIS_HEIGHT = 64
 """Pixels of the axis below with its title."""
-LEGEND_HEIGHT = 60
+LEGEND_HEIGHT = 78
 """Pixels of a legend above."""
 
 
@@ -117,7 +117,7 @@ def stacked(rows: Sequence[Row], *, y: str, share: str, part: str, order: Sequen
                 f"{part}:N",
                 scale=alt.Scale(domain=list(order), range=list(PALETTE[: len(order)])),
                 title=None,
-                legend=alt.Legend(orient="top"),
+                legend=alt.Legend(orient="top", columns=4),
             ),
             order=alt.Order("position:Q"),
             tooltip=[alt.Tooltip(f"{part}:N"), alt.Tooltip("calls:Q"), alt.Tooltip(f"{share}:Q", format=".1%")],

@@ -8,6 +8,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dashboards.connection import Row
+from lake.ids import sha256_hex
 
 PAGE = 50
 """Rows of a list shown at once."""
@@ -22,18 +23,20 @@ def several(label: str, choices: list[Row], name: str, key: str) -> list[str]:
     return chosen
 
 
-def page_number(key: str, filters: object) -> int:
-    """The page a list is on, from 1; back to 1 when the filters changed."""
-    if st.session_state.get(f"{key}_filters") != filters:
-        st.session_state[f"{key}_filters"] = filters
-        st.session_state[key] = 1
+def page_key(name: str, filters: object) -> str:
+    """Key of the control that turns the pages of a list: another one for other filters, which so begin at page 1."""
+    return f"{name}_{sha256_hex(repr(filters))[:12]}"
+
+
+def page_number(key: str) -> int:
+    """The page a list is on, from 1."""
     return int(st.session_state.get(key, 1))
 
 
-def pages(total: int, key: str) -> None:
+def pages(total: int, key: str, size: int = PAGE) -> None:
     """The control to turn pages, where there is more than one."""
-    if total > PAGE:
-        st.pagination(-(-total // PAGE), key=key)
+    if total > size:
+        st.pagination(-(-total // size), key=key)
 
 
 def said(total: int, shown: int, page: int, what: str) -> str:

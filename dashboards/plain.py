@@ -15,7 +15,7 @@ import streamlit as st
 from dashboards.connection import Row
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
-_TALL = 420
+TALL = 420
 """Height in pixels above which a block scrolls."""
 
 
@@ -24,16 +24,17 @@ def escape(text: object) -> str:
     return _PUNCTUATION.sub(r"\\\1", " ".join(str(text).split()))
 
 
-def block(text: str, *, language: str | None = None, whole: int | None = None) -> None:
-    """A block of text, as it is.
+def block(text: str, *, language: str | None = None, whole: int | None = None, tall: int = TALL) -> None:
+    """A block of text, as it is but for outer blank lines and an indentation common to all lines.
 
     Args:
         text: what to show.
         language: for colours only.
         whole: length of the whole text, where `text` is its beginning. Characters.
+        tall: height above which it scrolls. Pixels.
     """
     lines = text.count("\n") + len(text) // 110
-    st.code(text, language=language, wrap_lines=True, height=_TALL if lines > 18 else "content")
+    st.code(text, language=language, wrap_lines=True, height=tall if lines * 23 > tall else "content")
     if whole is not None and whole > len(text):
         st.caption(f"The first {len(text):,} of {whole:,} characters.")
 

@@ -11,6 +11,7 @@ import json
 import streamlit as st
 
 from dashboards.connection import Row, blob, explanation, rows
+from dashboards.filters import page_key, page_number, pages
 from dashboards.plain import arguments, block, escape, facts, language_of, number, size
 
 STEPS_A_PAGE = 20
@@ -29,8 +30,9 @@ def messages(run: Row) -> None:
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     whole = right.toggle("Whole texts", help=f"Otherwise cut at {CHARACTERS:,} characters.", key="whole")
     limit = MANY_CHARACTERS if whole else CHARACTERS
-    shown_page = st.session_state.get("step_page", 1)
     identity = run["trajectory_id"]
+    turning = page_key("steps", identity)
+    shown_page = page_number(turning)
     steps = rows(
         "trajectories/steps",
         trajectory_id=identity,
@@ -43,8 +45,7 @@ def messages(run: Row) -> None:
         return
     total = steps[0]["total"]
     with left:
-        if total > STEPS_A_PAGE:
-            st.pagination(-(-total // STEPS_A_PAGE), key="step_page")
+        pages(total, turning, STEPS_A_PAGE)
         st.caption(
             f"Messages {steps[0]['step']} to {steps[-1]['step']} · n = {total:,} (results stand under their calls)"
         )
@@ -179,7 +180,7 @@ def verdict(run: Row) -> None:
                 "code score": number(latest["score_code"], 4),
                 "rubric score": number(latest["score_rubric"], 4),
                 "score": number(latest["score"], 4),
-                "the original wrapper would say": number(latest["wrapper_score"], 4),
+                "original wrapper": number(latest["wrapper_score"], 4),
                 "verifier": latest["verifier_version"],
                 "judge": latest["judge_version"],
                 "graded": latest["graded_at"],
@@ -236,7 +237,7 @@ def origins(run: Row) -> None:
     identity = run["example_id"] or run["trajectory_id"]
     st.caption("The same on the command line:")
     st.code(f"clawgym explain {identity}", language="bash")
-    block(explanation(identity))
+    block(explanation(identity), tall=1200)
 
 
 PANELS = {

@@ -9,7 +9,7 @@ import streamlit as st
 
 from dashboards import figures
 from dashboards.connection import Row, rows
-from dashboards.filters import PAGE, page_number, pages, said
+from dashboards.filters import PAGE, page_key, page_number, pages, said
 from dashboards.plain import escape, interval, number
 
 
@@ -62,7 +62,8 @@ def task_scores(found: list[Row]) -> None:
     st.header("Task by task")
     by_id = {row["bench_run_id"]: row for row in found}
     run = st.selectbox("Run", list(by_id), format_func=lambda i: f"{by_id[i]['policy']} ({i})", key="b_run")
-    page = page_number("b_page", run)
+    turning = page_key("b_page", run)
+    page = page_number(turning)
     lines = rows("bench/tasks", bench_run_id=run, limit=PAGE, offset=(page - 1) * PAGE)
     if not lines:
         st.caption("n = 0 tasks.")
@@ -74,7 +75,7 @@ def task_scores(found: list[Row]) -> None:
         hide_index=True,
         column_config={"mean": st.column_config.ProgressColumn("mean", min_value=0, max_value=1, format="%.2f")},
     )
-    pages(total, "b_page")
+    pages(total, turning)
 
 
 def page() -> None:
@@ -92,8 +93,8 @@ def page() -> None:
     categories = rows("bench/categories", suite=suite, suite_version=version)
     st.caption(
         f"Suite {escape(suite)}: {max(row['tasks'] for row in of_suite):,} tasks. "
-        "Intervals are 95 %, by bootstrap over tasks. Attempts that infrastructure, verifier or judge left without a score "
-        "are counted beside the mean, not in it."
+        "Intervals are 95 %, by bootstrap over tasks. Attempts that infrastructure, verifier or judge left without a "
+        "score are counted beside the mean, not in it."
     )
     group(
         "Models",

@@ -63,7 +63,8 @@ def statistics() -> None:
     )
     for column, measure in zip(st.columns(4), by_measure, strict=False):
         column.altair_chart(figures.beside_paper(by_measure[measure], MEASURES.get(measure, "distinct tools")))
-    st.caption(f"Dashed: the paper's mean. Policies in ours: {escape(found[0]['policies'])}." if found else "")
+    ours = {row["population"]: row["policies"] for row in found}
+    st.caption("Dashed: the paper's mean. " + " ".join(f"{escape(k)}: {escape(v)}." for k, v in ours.items()))
 
 
 def distributions() -> None:
@@ -99,7 +100,7 @@ def scores() -> None:
             color = figures.BLUE if title == "Models" else figures.TEAL
             st.altair_chart(figures.intervals(named, label="who", title="mean code score", color=color))
             missing = sum(row["n_null"] for row in mine)
-            st.caption(f"{missing:,} attempts without a score are out of the means." if missing else INTERVAL_NOTE)
+            st.caption(f"Out of the means for want of a score: n = {missing:,} attempts. {INTERVAL_NOTE}")
 
 
 def behaviour() -> None:
@@ -192,14 +193,17 @@ def what_became_of_them() -> None:
     with right:
         st.subheader("Where every raw record went")
         st.dataframe(
-            [{**row, "bytes": size(row["bytes"])} for row in ledger],
+            ledger,
             hide_index=True,
-            column_order=("source_kind", "raw_records", "kept", "dropped", "quarantined", "unaccounted", "bytes"),
+            column_order=("source_kind", "raw_records", "kept", "dropped", "quarantined", "unaccounted"),
             column_config={"source_kind": "source", "raw_records": "records"},
         )
         lost = sum(row["unaccounted"] for row in ledger)
         total = sum(row["raw_records"] for row in ledger)
-        st.caption(f"{lost:,} of {total:,} raw records are unaccounted for." if ledger else "No raw records yet.")
+        held = size(sum(row["bytes"] for row in ledger))
+        st.caption(
+            f"{lost:,} of {total:,} raw records ({held}) are unaccounted for." if ledger else "No raw records yet."
+        )
 
 
 def page() -> None:

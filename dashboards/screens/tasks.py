@@ -11,7 +11,7 @@ import streamlit as st
 
 from dashboards import reviews
 from dashboards.connection import Row, blob, rows
-from dashboards.filters import PAGE, page_number, pages, said, several
+from dashboards.filters import PAGE, page_key, page_number, pages, said, several
 from dashboards.plain import block, escape, facts, language_of, number, size
 
 PANELS = ("Instruction and inputs", "Verifier", "Audit", "Attempts", "Reviews")
@@ -31,7 +31,8 @@ def listing() -> None:
         with column:
             chosen[key] = several(label, choices, name, f"k_{key}")
     chosen["text"] = columns[4].text_input("Id or instruction contains", key="k_text").strip()
-    page = page_number("k_page", chosen)
+    turning = page_key("k_page", chosen)
+    page = page_number(turning)
     found = rows("tasks/list", **chosen, limit=PAGE, offset=(page - 1) * PAGE)
     if not found:
         st.caption("n = 0 tasks fit these filters.")
@@ -72,7 +73,7 @@ def listing() -> None:
             "model_n": "models' n",
         },
     )
-    pages(total, "k_page")
+    pages(total, turning)
     if event.selection.rows:
         row = found[event.selection.rows[0]]
         st.query_params.update({"id": row["task_id"], "version": row["task_version"]})

@@ -8,7 +8,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dashboards.connection import Row, rows
-from dashboards.filters import PAGE, page_number, pages, said, several
+from dashboards.filters import PAGE, page_key, page_number, pages, said, several
 from dashboards.plain import escape, number
 from dashboards.run_panels import PANELS
 
@@ -44,7 +44,8 @@ def filters() -> dict[str, object]:
 def listing() -> None:
     """The list, a page at a time; choosing a line opens it."""
     chosen = filters()
-    page = page_number("t_page", chosen)
+    turning = page_key("t_page", chosen)
+    page = page_number(turning)
     found = rows("trajectories/list", **chosen, limit=PAGE, offset=(page - 1) * PAGE)
     if not found:
         st.caption("n = 0 trajectories fit these filters.")
@@ -71,9 +72,8 @@ def listing() -> None:
             "started_at": st.column_config.DatetimeColumn("started", format="YYYY-MM-DD HH:mm:ss"),
         },
     )  # fmt: skip
-    pages(total, "t_page")
+    pages(total, turning)
     if event.selection.rows:
-        st.session_state["step_page"] = 1
         st.query_params["id"] = found[event.selection.rows[0]]["trajectory_id"]
         st.rerun()
 

@@ -68,7 +68,7 @@ def test_keywords_are_lower_case(path: Path) -> None:
 def test_is_one_statement_and_short_lines(path: Path) -> None:
     text = path.read_text()
     assert len(duckdb.extract_statements(text)) == 1
-    assert [line for line in text.splitlines() if len(line) > 125] == []
+    assert [line for line in text.splitlines() if len(line) > 160] == []
 
 
 @pytest.mark.parametrize("path", FILES, ids=ident)
@@ -87,7 +87,9 @@ def test_inputs_are_what_it_reads(path: Path) -> None:
 def test_parameters_are_named_in_the_header(path: Path) -> None:
     text = path.read_text()
     used = set(re.findall(r"\$([a-z_]+)", code(text)))
-    assert used == set(re.findall(r"\$([a-z_]+)", header(text).get("parameters", "")))
+    named = header(text).get("parameters", "")
+    assert used <= set(re.findall(r"[a-z_]+", named))
+    assert set(re.findall(r"\$([a-z_]+)", named)) <= used
 
 
 @pytest.mark.parametrize("path", VIEWS, ids=ident)

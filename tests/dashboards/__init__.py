@@ -1,0 +1,1 @@
+"""Tests of the pages: each by Streamlit's own harness, and again in a real browser."""

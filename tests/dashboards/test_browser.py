@@ -1,0 +1,215 @@
+"""The pages in a real browser: what is on them, that they fetch nothing from elsewhere, and pictures to look at.
+
+Pictures go to the folder named by `CLAWGYM_SHOTS`, else to pytest's temporary folder.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lake import Lake
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+CHROMIUM = next(
+    (str(path) for path in map(Path, ("/usr/bin/chromium", "/usr/bin/chromium-browser")) if path.exists()),
+    os.environ.get("CLAWGYM_CHROMIUM", ""),
+)
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--no-first-run",
+)
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not CHROMIUM, reason="no Chromium here: apt-get install chromium, or set CLAWGYM_CHROMIUM"),
+]
+
+
+@pytest.fixture(scope="module")
+def address(mini: Lake) -> Iterator[str]:
+    """The pages of the small lake, served as a user serves them."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "dashboards", "--port", str(port), "--lake", str(mini.root)]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(240):
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=1):
+                    break
+            except OSError:
+                assert server.poll() is None, "the server ended before it served"
+                time.sleep(0.25)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.terminate()
+        server.wait(timeout=20)
+
+
+@pytest.fixture(scope="module")
+def fetched() -> list[str]:
+    """Every address a page asked for."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def page(fetched: list[str]) -> Iterator[Page]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        tab = browser.new_page(viewport={"width": 1440, "height": 1000})
+        tab.set_default_timeout(30_000)
+        tab.on("request", lambda request: fetched.append(request.url))
+        tab.on("dialog", lambda dialog: pytest.fail(f"a script of somebody else ran: {dialog.message}"))
+        yield tab
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def shots(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = Path(os.environ.get("CLAWGYM_SHOTS") or tmp_path_factory.mktemp("shots"))
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def visit(page: Page, url: str, title: str) -> None:
+    page.set_viewport_size({"width": 1440, "height": 1000})
+    page.goto(url)
+    page.get_by_role("heading", name=title, exact=True).first.wait_for()
+    settle(page)
+
+
+def settle(page: Page) -> None:
+    """Wait until the script has run and drawn."""
+    page.wait_for_selector("[data-testid='stApp'][data-test-script-state='notRunning']")
+    page.wait_for_timeout(400)
+
+
+def shoot(page: Page, path: Path) -> None:
+    """A picture of the whole page, which scrolls inside."""
+    height = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
+    page.set_viewport_size({"width": 1440, "height": min(int(height) + 40, 6000)})
+    page.wait_for_timeout(900)
+    page.screenshot(path=path)
+    assert path.stat().st_size > 10_000
+
+
+def text(page: Page) -> str:
+    return page.locator("[data-testid='stMain']").inner_text()
+
+
+def cells(page: Page) -> list[str]:
+    """Texts of the cells in view of all tables (the grid is a canvas; its accessible twin is read)."""
+    return [cell for cell in page.locator("[role='gridcell']").all_text_contents() if cell]
+
+
+def test_overview(page: Page, address: str, mini: Lake, shots: Path) -> None:
+    visit(page, address, "ClawGym lakehouse")
+    shown = text(page)
+    for label, n in mini.sql("select label, n from funnel").fetchall():
+        assert f"{label[:1].upper()}{label[1:]}\n\n{n:,}" in shown
+    row = mini.sql("select count(*), avg(turns) from sft_examples").fetchone()
+    assert row is not None
+    assert str(row[0]) in cells(page) and any(cell.startswith(f"{row[1]:.2f} (") for cell in cells(page))
+    assert page.locator("[data-testid='stVegaLiteChart'] canvas, [data-testid='stVegaLiteChart'] svg").count() >= 12
+    shoot(page, shots / "overview.png")
+
+
+def test_trajectory_list_opens_a_run_by_a_click(page: Page, address: str, mini: Lake, shots: Path) -> None:
+    visit(page, f"{address}/trajectories", "Trajectories")
+    row = mini.sql("select count(*) from trajectories").fetchone()
+    assert row is not None and f"of n = {row[0]} trajectories" in text(page)
+    shoot(page, shots / "trajectories.png")
+    page.locator("[data-testid='stDataFrame'] canvas").first.click(position={"x": 16, "y": 52}, force=True)
+    page.wait_for_url("**/trajectories?id=*")
+    settle(page)
+    assert "All trajectories" in text(page) and "Code score" in text(page)
+
+
+def test_a_run_and_its_panels(page: Page, address: str, mini: Lake, shots: Path) -> None:
+    row = mini.sql(
+        "select trajectory_id, tool_calls, turns from trajectories where session_id = 'session-000003-0'"
+    ).fetchone()
+    assert row is not None
+    visit(page, f"{address}/trajectories?id={row[0]}", "Trajectories")
+    shown = text(page)
+    assert f"Tool calls\n\n{row[1]}" in shown and f"Turns\n\n{row[2]}" in shown
+    assert "<script>alert('x')</script> **not bold** [click](http://example.invalid/)" in shown
+    assert page.locator("a[href*='example.invalid'], img[src*='example.invalid']").count() == 0
+    shoot(page, shots / "run_messages.png")
+    for name, words in (
+        ("Files", "1 modified"),
+        ("Verdict", "Checks (n = 6)"),
+        ("Cleaning", "Raw records (n ="),
+        ("Model calls", f"n = {row[2]} calls"),
+        ("Origins", "clawgym explain"),
+    ):
+        page.set_viewport_size({"width": 1440, "height": 1000})
+        page.get_by_role("radio", name=name).or_(page.get_by_role("button", name=name, exact=True)).first.click()
+        page.get_by_text(words).first.wait_for()
+        settle(page)
+        shoot(page, shots / f"run_{name.lower().replace(' ', '_')}.png")
+
+
+def test_tasks_and_one_task(page: Page, address: str, mini: Lake, shots: Path) -> None:
+    visit(page, f"{address}/tasks", "Tasks")
+    row = mini.sql("select count(*) from tasks").fetchone()
+    assert row is not None and f"n = {row[0]} task versions" in text(page)
+    shoot(page, shots / "tasks.png")
+    visit(page, f"{address}/tasks?id=release_notes-s0000", "Tasks")
+    assert "Keep the records whose status is open" in text(page)
+    shoot(page, shots / "task.png")
+    page.get_by_text("Audit", exact=True).first.click()
+    page.get_by_text("n = 11 probes").wait_for()
+    shoot(page, shots / "task_audit.png")
+    page.get_by_text("Verifier", exact=True).first.click()
+    page.get_by_text("def grade(").first.wait_for()
+    shoot(page, shots / "task_verifier.png")
+
+
+def test_bench(page: Page, address: str, mini: Lake, shots: Path) -> None:
+    visit(page, f"{address}/bench", "Bench")
+    shown = cells(page)
+    row = mini.sql(
+        "select printf('%.3f (%.3f to %.3f)', mean, low, high) from bench_scores"
+        " where scope = 'suite' and policy = 'scripted:strong@1'"
+    ).fetchone()
+    assert row is not None and row[0] in shown
+    assert "scripted teacher: checks the harness, not a model" in shown
+    shoot(page, shots / "bench.png")
+
+
+def test_sql(page: Page, address: str, mini: Lake, shots: Path) -> None:
+    visit(page, f"{address}/query", "SQL")
+    box = page.get_by_role("textbox", name="Query")
+    box.fill("select policy, count(*) as attempts_of_it from attempts group by policy order by policy")
+    page.get_by_role("button", name="Run").click()
+    page.get_by_text("n = 3 rows").wait_for()
+    settle(page)
+    for policy, n in mini.sql("select policy, count(*) from attempts group by policy").fetchall():
+        assert policy in cells(page) and str(n) in cells(page)
+    shoot(page, shots / "sql.png")
+
+
+def test_nothing_was_fetched_from_elsewhere(page: Page, address: str, fetched: list[str]) -> None:
+    visit(page, address, "ClawGym lakehouse")
+    ours = (address, address.replace("http:", "ws:"), "data:", "blob:", "about:")
+    assert fetched
+    assert [url for url in fetched if not url.startswith(ours)] == []
