@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +17,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from lake.engine import EngineKind, Engines, Place, check_read_only, create_view, mentioned, view_definitions
+from lake.engine import EngineKind, Engines, Place, check_read_only, create_view, mentioned, quote, view_definitions
 from lake.errors import LakeError
 from lake.ids import Json
 from lake.schema import TABLES
@@ -24,6 +25,13 @@ from lake.upcast import upcast
 
 _BLOBS_AT_ONCE = 500
 """Digests in one query for blobs: few enough to be pushed into the Parquet scan as a filter."""
+
+_EVENTS = """
+select event_id, stream_kind, stream_id, seq, type, type_version, occurred_at, caused_by, actor, payload, payload_blob
+from events
+where (len($types) = 0 or type in (select unnest($types))) and ($kind is null or stream_kind = $kind)
+order by stream_kind, stream_id, seq
+"""
 
 Params = Sequence[Json] | Mapping[str, Json] | None
 
@@ -118,10 +126,11 @@ class Reader:
     def table(self, name: str) -> pa.Table:
         """A whole table, in its declared columns, types and order."""
         spec = TABLES[name]
-        place = self.place(name)
-        order = ", ".join(spec.sort_by or spec.key)
-        rows = self.cursor([name]).execute(f"select * from {name} order by {order}").to_arrow_table()  # noqa: S608 - names of the schema
-        return declared(name, rows, f"at version {place.version}")
+        order = ", ".join(quote(column) for column in spec.sort_by or spec.key)
+        query = f"select * from {quote(name)} order by {order}"  # noqa: S608 - names of the schema
+        with self._reading(name):
+            rows = self.cursor([name]).execute(query).to_arrow_table()
+        return declared(name, rows, f"at version {self.version(name)}")
 
     def rows(self, name: str) -> list[dict[str, Json]]:
         """A whole (small) table as dicts."""
@@ -131,13 +140,8 @@ class Reader:
     def events(self, *types: str, stream_kind: str | None = None) -> Iterator[Event]:
         """Events by type (all when none is given), ordered by (stream_kind, stream_id, seq)."""
         cursor = self.cursor(["events"])
-        cursor.execute(
-            "select event_id, stream_kind, stream_id, seq, type, type_version, occurred_at, caused_by, actor, payload,"
-            " payload_blob from events"
-            " where (len($types) = 0 or type in (select unnest($types))) and ($kind is null or stream_kind = $kind)"
-            " order by stream_kind, stream_id, seq",
-            {"types": list(types), "kind": stream_kind},
-        )
+        with self._reading("events"):
+            cursor.execute(_EVENTS, {"types": list(types), "kind": stream_kind})
         return self._decode(cursor)
 
     def _decode(self, cursor: duckdb.DuckDBPyConnection) -> Iterator[Event]:
@@ -155,40 +159,48 @@ class Reader:
 
         This is how an effect finds out that it was done: it never repeats a key that is in here.
         """
-        found = (
-            self.cursor(["events"])
-            .execute(
-                "select distinct stream_id from events where stream_kind = $kind"
-                " and (len($terminal) = 0 or type in (select unnest($terminal)))",
-                {"kind": kind, "terminal": list(terminal)},
-            )
-            .fetchall()
+        query = (
+            "select distinct stream_id from events where stream_kind = $kind"
+            " and (len($terminal) = 0 or type in (select unnest($terminal)))"
         )
-        return {row[0] for row in found}
+        return {row[0] for row in self.fetch("events", query, {"kind": kind, "terminal": list(terminal)})}
 
     def event_counts(self, types: Sequence[str]) -> dict[str, int]:
         """Number of events of each type."""
-        found = (
-            self.cursor(["events"])
-            .execute(
-                "select type, count(*) from events where type in (select unnest($types)) group by type order by type",
-                {"types": list(types)},
-            )
-            .fetchall()
-        )
-        return dict(found)
+        query = "select type, count(*) from events where type in (select unnest($types)) group by type order by type"
+        return dict(self.fetch("events", query, {"types": list(types)}))
 
     def raw_records(self, where: str = "true", params: Sequence[Json] | None = None) -> pa.Table:
         """Raw records by an SQL condition over `raw_records`, ordered by (source_id, version, position)."""
         query = f"select * from raw_records where {where} order by source_id, version, position"  # noqa: S608 - code, not input
-        rows = self.cursor(["raw_records"]).execute(query, list(params or ())).to_arrow_table()
-        return declared("raw_records", rows, "")
+        with self._reading("raw_records"):
+            rows = self.cursor(["raw_records"]).execute(query, list(params or ())).to_arrow_table()
+        return declared("raw_records", rows, f"at version {self.version('raw_records')}")
 
     def raw_fingerprint(self) -> list[Json]:
         """Number of raw records and of source versions; changes whenever either grows."""
-        cursor = self.cursor(["raw_records"])
-        row = cursor.execute("select count(*), count(distinct (source_id, version)) from raw_records").fetchone()
-        return list(row or ())
+        query = "select count(*), count(distinct (source_id, version)) from raw_records"
+        return list(self.fetch("raw_records", query)[0])
+
+    def fetch(self, name: str, query: str, params: Params = None) -> list[tuple[Json, ...]]:
+        """All rows of a query over one table.
+
+        Raises:
+            LakeError: the table cannot be read.
+        """
+        with self._reading(name):
+            return self.cursor([name]).execute(query, params).fetchall()
+
+    @contextmanager
+    def _reading(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except (duckdb.IOException, duckdb.InvalidInputException, duckdb.SerializationException) as error:
+            first = str(error).splitlines()[0]
+            raise LakeError(
+                f"table {name} at version {self.version(name)} of {self.root} cannot be read: {first}; "
+                "run `clawgym lake verify`"
+            ) from error
 
     def blob(self, sha256: str) -> bytes:
         """Content of a blob.
@@ -210,7 +222,7 @@ class Reader:
             part = shas[start : start + _BLOBS_AT_ONCE]
             marks = ", ".join(f"${i + 1}" for i in range(len(part)))
             query = f"select sha256, data, object_path from blobs where sha256 in ({marks})"  # noqa: S608 - marks only
-            for sha, data, path in self.cursor(["blobs"]).execute(query, part).fetchall():
+            for sha, data, path in self.fetch("blobs", query, part):
                 found[sha] = bytes(data) if data is not None else self._object(sha, path)
         missing = [sha for sha in shas if sha not in found]
         if missing:

@@ -103,7 +103,7 @@ def replay(lake: Lake, projections: Iterable[Projection], *, keep: bool = False)
     scratch = Store(lake.root / "replay" / uuid.uuid4().hex)
     rebuilt = Reader(
         lake.root,
-        scratch.engines,
+        lake.store.engines,
         lambda name: Place(scratch.path(name), scratch.version(name)) if name in made else live.place(name),
     )
     try:
