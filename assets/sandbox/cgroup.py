@@ -82,7 +82,19 @@ def limited() -> frozenset[str]:
 @cache
 def hierarchies() -> tuple[Hierarchy, ...]:
     """The hierarchies in which this process may make groups."""
-    return find(Path("/sys/fs/cgroup"), Path("/proc/self/cgroup"))
+    found = find(Path("/sys/fs/cgroup"), Path("/proc/self/cgroup"))
+    for hierarchy in found:
+        _sweep(hierarchy.parent)
+    return found
+
+
+def _sweep(parent: Path) -> None:
+    """Remove groups of processes of ours that were killed; a group that still holds processes cannot be removed."""
+    for folder in parent.glob("clawgym-*"):
+        owner = next((part for part in folder.name.split("-") if part.isdigit()), None)
+        if owner is not None and not Path("/proc", owner).exists():
+            with contextlib.suppress(OSError):
+                folder.rmdir()
 
 
 def find(root: Path, membership: Path) -> tuple[Hierarchy, ...]:

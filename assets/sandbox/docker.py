@@ -33,7 +33,7 @@ class Docker:
     client: Any
     image: str
     name: str = "docker"
-    python: str = "/usr/local/bin/python3"
+    python: str = "python3"
 
     @property
     def isolation(self) -> str:
@@ -65,6 +65,9 @@ class Docker:
         try:
             return self._follow(container, mounts, limits, started)
         except (APIError, DockerException) as error:
+            if "executable file not found" in str(error) or "no such file or directory" in str(error):
+                said = f"{argv[0]}: not found".encode()
+                return SandboxResult(127, b"", said, time.monotonic() - started, timed_out=False, output_cut=False)
             raise SetupError(f"docker cannot run a container of {self.image}: {error}; see `docker info`") from error
         finally:
             with contextlib.suppress(NotFound):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -186,6 +187,24 @@ def _children() -> list[str]:
         ["ps", "--ppid", str(os.getpid()), "-o", "comm="], capture_output=True, text=True, check=False
     )
     return found.stdout.split()
+
+
+def test_nothing_survives_a_killed_runner(workspace: Path) -> None:
+    code = "import sys\nfrom pathlib import Path\nfrom assets.sandbox import Limits, Mount, open_sandbox\n"
+    code += "beat = 'while :; do date >> beat; sleep 0.05; done'\n"
+    code += "open_sandbox('bubblewrap').run(['sh', '-c', f\"setsid sh -c '{beat}' & {beat}\"],"
+    code += " mounts=[Mount(Path(sys.argv[1]), '/w', writable=True)], env={}, cwd='/w', limits=Limits(wall_s=60))"
+    runner = subprocess.Popen([sys.executable, "-c", code, str(workspace)])
+    beat = workspace / "beat"
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and not (beat.exists() and beat.stat().st_size):
+        time.sleep(0.05)
+    runner.kill()
+    runner.wait()
+    time.sleep(0.3)
+    size = beat.stat().st_size
+    time.sleep(0.4)
+    assert beat.stat().st_size == size > 0
 
 
 def test_limits_hold_without_control_groups(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
