@@ -19,10 +19,11 @@ SETTINGS = Path(__file__).resolve().parent.parent / "dagster.yaml"
 
 
 def dagster_home(lake: Lake) -> Path:
-    """`DAGSTER_HOME` where set, else `<lake>/dagster`, made with our settings where there is nothing."""
-    home = Path(os.environ.get("DAGSTER_HOME") or lake.root / "dagster").expanduser().absolute()
+    """`DAGSTER_HOME` where set, which is the user's, else `<lake>/dagster` with our settings."""
+    chosen = os.environ.get("DAGSTER_HOME")
+    home = Path(chosen).expanduser().absolute() if chosen else lake.root / "dagster"
     home.mkdir(parents=True, exist_ok=True)
-    if not (home / "dagster.yaml").exists():
+    if not chosen or not (home / "dagster.yaml").exists():
         shutil.copyfile(SETTINGS, home / "dagster.yaml")
     return home
 
