@@ -13,8 +13,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from assets.audits.decision import decide, splits
-from assets.audits.probes import Outcome, Plan, Probe, plan, same
+from assets.audits.decision import decide, kept_from_bench, splits
+from assets.audits.probes import IN_PROCESS, Outcome, Plan, Probe, plan, same
 from assets.grading import Grade, grade
 from assets.sandbox import Limits, Sandbox, open_sandbox
 from assets.sandbox.folder import materialise, remove_folder, workspace_id_of
@@ -100,7 +100,9 @@ class _Auditor:
             }
             cause = stream.emit(ACCEPTED if decision.accepted else REJECTED, payload, caused_by=row["event_id"])
         if decision.accepted:
-            stream.emit(ASSIGNED, {**shared, "split": self._splits[row["task_id"]]}, caused_by=cause)
+            flagged = any(item.found for item in todo.lints if item.name == IN_PROCESS)
+            split = kept_from_bench(self._splits[row["task_id"]]) if flagged else self._splits[row["task_id"]]
+            stream.emit(ASSIGNED, {**shared, "split": split}, caused_by=cause)
         self._counts["accepted" if decision.accepted else "rejected"] += 1
 
     def _probe_all(

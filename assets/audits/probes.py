@@ -15,6 +15,8 @@ from assets.grading import Grade
 from assets.profile import AuditsSection
 from assets.tasks import TaskBundle
 
+IN_PROCESS = "lint:in_process"
+"""Rejects a task of ours; an imported one is accepted, kept from the bench, and found by this row where RL selects."""
 EXACT = 1e-9
 """Scores this near are the same score."""
 
@@ -92,7 +94,7 @@ def _lints(bundle: TaskBundle) -> list[Lint]:
     return [
         Lint("lint:missing_input", lint.missing_input(bundle), "every input that is named is there"),
         Lint(
-            "lint:in_process",
+            IN_PROCESS,
             lint.in_process(bundle),
             "no code of the workspace runs inside the verifier" + ("" if own else " (reported only: imported)"),
             must_hold=own,

@@ -200,6 +200,21 @@ def test_bench_and_train_do_not_share_a_task(tmp_path: Path) -> None:
     assert splits_are_apart(ctx.lake).passed
 
 
+def test_an_imported_verifier_that_runs_agent_code_is_flagged_and_kept_from_the_bench(tmp_path: Path) -> None:
+    source = SOUND.reward["check.py"] + b"\n\ndef unused(path):\n    import runpy\n    runpy.run_path(path)\n"
+    imported = [
+        replace(
+            SOUND, task_id=f"task_{n:04d}", family=None, seed=None, origin="import:bundle", route="import",
+            reward={"check.py": source}, oracle=None, instruction=SOUND.instruction + f"Case {n}.\n",
+        )
+        for n in range(4)
+    ]  # fmt: skip
+    ctx = context(tmp_path, imported, bench_every=1)  # every place is the bench's
+    assert {row["split"] for row in audited(ctx).values()} == {"train"}
+    flags = [row for row in ctx.lake.rows("audits") if row["probe"] == "lint:in_process"]
+    assert [row["passed"] for row in flags] == [False] * 4 and "runpy.run_path" in flags[0]["detail"]
+
+
 def test_the_bound_on_mutants_is_a_share() -> None:
     rows = [{"probe": f"mutant:x:{n}", "passed": n > 0} for n in range(20)]
     assert decide(rows, AuditsSection()).accepted

@@ -264,6 +264,14 @@ def test_what_cannot_be_graded_says_why(sandbox: Sandbox, workspace: Path) -> No
         grade(workspace, {}, protocol="other", sandbox=sandbox, limits=LIMITS)
 
 
+def test_the_process_sandbox_grades_too(workspace: Path) -> None:
+    (workspace / "json.py").write_text("raise SystemExit(9)")
+    plain = open_sandbox("process")
+    assert floats(plain, workspace, HONEST).score_code == 0.5
+    assert booleans(plain, workspace, 'print(\'{"reward": 0.5, "a": true}\')').wrapper_score == 0.75
+    assert floats(plain, workspace, "import time\ntime.sleep(60)", Limits(wall_s=0.5)).status == "verifier_timeout"
+
+
 def test_odd_check_names_survive(sandbox: Sandbox, workspace: Path) -> None:
     names = ["ä €", "a\nb", '"quoted"', "'; drop table verdicts; --", "\udcff"]
     found = floats(sandbox, workspace, f"return {{name: 1.0 for name in {names!r}}}")
