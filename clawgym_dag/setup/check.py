@@ -16,6 +16,7 @@ CHECKS: dict[str, list[str]] = {
     "format": [sys.executable, "-m", "ruff", "format", "--check", *CODE],
     "mypy": [sys.executable, "-m", "mypy"],
     "layers": [str(BIN / "lint-imports")],
+    "docs": [sys.executable, "-m", "clawgym_dag.docs", "--check"],
 }
 
 
