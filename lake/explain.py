@@ -107,6 +107,7 @@ class _Walk:
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
         self._seen: set[tuple[str, tuple[Json, ...]]] = set()
+        self._path: list[tuple[str, tuple[Json, ...]]] = []
 
     def roots(self, id_: str) -> list[Node]:
         """The rows called `id_`, in the first table that has any, each with its origins."""
@@ -136,7 +137,10 @@ class _Walk:
             return []  # an unreadable table finds nothing; `verify` says why
 
     def _nodes(self, edge: Edge, on: Sequence[tuple[str, Json]], rows: list[dict[str, Json]]) -> list[Node]:
-        shown = [self._node(edge, row) for row in rows[:_EXPANDED]]
+        key = TABLES[edge.target].key
+        # What points back at where one comes from says nothing new.
+        new = [row for row in rows[:_EXPANDED] if (edge.target, tuple(row[c] for c in key)) not in self._path]
+        shown = [self._node(edge, row) for row in new]
         if len(rows) > _EXPANDED:
             note = f"more rows of {edge.target}; only the first {_EXPANDED} are shown"
             shown.append(Node(edge.label, edge.target, dict(on), note=note))
@@ -144,17 +148,19 @@ class _Walk:
 
     def _node(self, edge: Edge, row: dict[str, Json]) -> Node:
         key = {column: row[column] for column in TABLES[edge.target].key}
-        facts = {name: row[name] for name in FACTS[edge.target] if name in row and row[name] is not None}
-        node = Node(edge.label, edge.target, key, facts)
+        node = Node(edge.label, edge.target, key)
         identity = (edge.target, tuple(key.values()))
         if identity in self._seen:
             node.note = "shown above"
             return node
         self._seen.add(identity)
+        node.facts = {name: row[name] for name in FACTS[edge.target] if name in row and row[name] is not None}
         if edge.target == "raw_records":
             node.note = f"{row['raw_size']} bytes at {row['position']} of {row['source_path']}"
+        self._path.append(identity)
         for onward in edges_of(edge.target):
             node.children += self._follow(onward, row)
+        self._path.pop()
         return node
 
     def _follow(self, edge: Edge, row: dict[str, Json]) -> list[Node]:

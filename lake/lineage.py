@@ -29,8 +29,11 @@ class Edge:
 
 DECLARED: Final = (
     Edge("decision", "sft_examples", "sft_decisions", (("trajectory_id", "trajectory_id"),), optional=True),
+    Edge("source", "trajectories", "sources", (("source_id", "source_id"),), optional=True),
     Edge("records", "trajectories", "steps", (("trajectory_id", "trajectory_id"),), summarised=True),
     Edge("finding", "trajectories", "diagnostics", (("trajectory_id", "trajectory_id"),), optional=True),
+    Edge("rule", "diagnostics", "cleaning_rules", (("rule", "rule"),), optional=True),
+    Edge("final files", "attempts", "final_files", (("attempt_id", "attempt_id"),), optional=True, summarised=True),
     Edge("verdict", "attempts", "verdicts", (("attempt_id", "attempt_id"),), optional=True),
     Edge("logged", "attempts", "raw_records", (("attempt_id", "attempt_id"),), optional=True, summarised=True),
     Edge("audit decision", "tasks", "task_status", (("task_id", "task_id"), ("task_version", "task_version")), True),
@@ -48,8 +51,11 @@ SUMMARIES: Final[dict[str, tuple[tuple[str, ...], str]]] = {
     ),
     "workspaces": (
         ("workspace_id",),
-        "count(*) filter (kind = 'file') as files, sum(size)::bigint as bytes, any_value(role) as role,"
-        " count(*) as rows",
+        "count(*) filter (kind = 'file') as files, sum(size)::bigint as bytes, count(*) as rows",
+    ),
+    "final_files": (
+        ("attempt_id",),
+        "count(*) filter (kind = 'file') as files, sum(size)::bigint as bytes, count(*) as rows",
     ),
     "steps": (
         ("trajectory_id",),
@@ -85,7 +91,7 @@ IDENTITIES: Final[tuple[tuple[str, str], ...]] = (
 """Columns an id given by a person may be of, in the order they are tried."""
 
 _SHOWN: Final[dict[str, tuple[str, ...]]] = {
-    "events": ("type", "type_version", "stream_kind", "stream_id", "seq", "occurred_at", "actor"),
+    "events": ("type", "type_version", "occurred_at", "actor"),
     "raw_records": (
         "source_kind", "source_path", "raw_size", "raw_sha256", "record_type", "record_id", "parse_status",
         "record_key",
@@ -106,7 +112,9 @@ _SHOWN: Final[dict[str, tuple[str, ...]]] = {
     "sft_decisions": ("decision", "reason", "score"),
     "checkpoints": ("method", "architecture", "examples", "steps", "loss_last"),
     "bench_scores": ("suite", "policy", "mean", "low", "high", "n", "label"),
-    "workspaces": ("role", "kind", "sha256", "size"),
+    "workspaces": ("kind", "sha256", "size"),
+    "sources": ("source_kind", "path", "records", "bytes", "sha256", "is_latest"),
+    "cleaning_rules": ("rule_version", "action", "meaning"),
 }  # fmt: skip
 
 FACTS: Final[dict[str, tuple[str, ...]]] = {
@@ -117,8 +125,14 @@ FACTS: Final[dict[str, tuple[str, ...]]] = {
 UNIQUE: Final = {("raw_records", "record_key"), ("events", "event_id")}
 """Columns that are not the key and yet name one row."""
 
-_FINER: Final = {("diagnostics", "source_id"), ("steps", "trajectory_id"), ("tool_calls", "trajectory_id")}
-"""References not walked: a finer one of the same row says it, or it leads back to where one comes from."""
+_NOT_WALKED: Final = {
+    ("diagnostics", "source_id"),  # its record_key is finer
+    ("steps", "trajectory_id"),
+    ("tool_calls", "trajectory_id"),
+    ("attempts", "final_workspace_id"),  # final workspaces are the rows of final_files
+    ("verdicts", "workspace_id"),
+}
+"""References that say nothing an edge does not say better."""
 
 
 def edges_of(table: str) -> tuple[Edge, ...]:
@@ -127,7 +141,7 @@ def edges_of(table: str) -> tuple[Edge, ...]:
     names = {column.name for column in spec.columns}
     stated: list[Edge] = []
     for column in spec.columns:
-        if column.references is None or (table, column.name) in _FINER:
+        if column.references is None or (table, column.name) in _NOT_WALKED:
             continue
         target, _, target_column = column.references.partition(".")
         on = [(column.name, target_column)]
