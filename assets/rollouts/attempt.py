@@ -89,14 +89,14 @@ def run_attempt(
     if folder.exists():
         stream.emit(LOST, {"reason": f"an earlier run left {folder.name} behind without an end"})
         return None
-    contents, sockets = _lay_out(machinery, folder, planned, task, inputs)
+    contents, passing = _lay_out(machinery, folder, planned, task, inputs)
     try:
         return _run(machinery, planned, task, folder, contents, spool, stream, on_agent)
     except GivenUpError:
         stream.emit(LOST, {"reason": "interrupted"})
         return None
     finally:
-        shutil.rmtree(sockets, ignore_errors=True)
+        shutil.rmtree(passing, ignore_errors=True)
         shutil.rmtree(contents.scratch, ignore_errors=True)
 
 
@@ -107,13 +107,14 @@ def _lay_out(
     task: Mapping[str, Any],
     inputs: Mapping[str, bytes],
 ) -> tuple[Contents, Path]:
-    """Make the folder of an attempt, and a short one for its socket (a socket's path holds 107 bytes)."""
+    """Make the folder of an attempt, and a passing one with a short path (a socket's holds 107 bytes)."""
     for path in (folder / "workspace", folder / "state", folder / "scratch"):
         path.mkdir(parents=True, exist_ok=True)
     materialise(inputs, folder / "workspace")
     (folder / "state" / MESSAGE_FILE).write_text(str(task["instruction"]), "utf-8")
     (folder / "attempt.json").write_text(canonical(planned.payload()) + "\n", "utf-8")
-    sockets = Path(tempfile.mkdtemp(prefix="clawgym-"))
+    passing = Path(tempfile.mkdtemp(prefix="clawgym-"))
+    (passing / "kit").mkdir()
     contents = Contents(
         installation=machinery.installation,
         workspace=folder / "workspace",
@@ -121,10 +122,10 @@ def _lay_out(
         scratch=folder / "scratch",
         config=folder / "openclaw.json",
         cache=machinery.installation.compile_cache(machinery.lake.root / "cache" / "node"),
-        socket=sockets / "model.sock",
-        shell=folder / "shell",
+        socket=passing / "model.sock",
+        kit=passing / "kit",
     )
-    return contents, sockets
+    return contents, passing
 
 
 def _run(
@@ -166,7 +167,7 @@ def _run(
         machinery.proxy.close_door(door)
     duration_s = time.monotonic() - begun
     crash.point("rollout.after_run")
-    remains = _remains(folder, end, gate, stopped, silent_s, settings.time_limit_s)
+    remains = _remains(machinery, folder, contents, end, gate, stopped, silent_s)
     ending = _harvest(machinery, planned, contents, spool, stream, remains, gate, duration_s)
     spool.seal()
     crash.point("rollout.after_harvest")
@@ -222,12 +223,13 @@ def _watch(
 
 
 def _remains(
+    machinery: Machinery,
     folder: Path,
+    contents: Contents,
     end: Exit,
     gate: Gate,
     stopped: tuple[AgentEnding | InfrastructureEnding, str] | None,
     silent_s: float,
-    time_limit_s: float,
 ) -> Remains:
     # The gate may have found the endpoint dead in the very moment the agent ended by itself.
     if stopped is None and gate.stop is not None:
@@ -239,10 +241,11 @@ def _remains(
         session=read_session(folder / "state"),
         stopped=stopped,
         sandbox_failed=not end.started,
+        failed_commands=machinery.cage.failed_commands(contents),
         last_call=gate.last,
         last_answer=gate.last_answer,
         silent_s=silent_s,
-        time_limit_s=time_limit_s,
+        time_limit_s=machinery.settings.time_limit_s,
     )
 
 

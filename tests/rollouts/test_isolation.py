@@ -32,6 +32,7 @@ STEPS = {
     "places": command("for p in /state /cfg /scratch /opt/openclaw /opt/agent /opt/node /run/model.sock /root/.ssh; do"
                       " ls -d $p 2>/dev/null; done; echo end"),
     "connect": command(CONNECT + "\n"),
+    "descriptors": command("ls -l /proc/self/fd"),
     "environment": command("env | sort"),
     "processes": command("cat /proc/[0-9]*/comm | sort | uniq -c"),
     "network": command("cat /proc/net/dev | tail -n +3 | cut -d: -f1"),
@@ -69,6 +70,9 @@ def test_commands_reach_nothing_but_the_workspace(make_context: MakeContext) -> 
     said = dict(zip(STEPS, tool_results(context, attempt_id), strict=True))
     assert said["places"].strip() == "end"
     assert "REACHED" not in said["connect"] and said["connect"].count("refused") == 2
+    assert [line.split()[8] for line in said["descriptors"].splitlines() if "->" in line] == ["0", "1", "2", "3"], (
+        "the standard ones, and the folder it lists"
+    )
     names = {line.split("=")[0] for line in said["environment"].splitlines() if "=" in line}
     assert names <= {"HOME", "LANG", "PATH", "PWD", "SHELL", "SHLVL", "TERM", "TZ", "USER", "_"}, said["environment"]
     assert not {"node", "openclaw", "MainThread"} & set(said["processes"].split())

@@ -102,6 +102,7 @@ CASES: list[tuple[str, Remains, str]] = [
     ("crash", remains(None, 134), "harness_crash"),
     ("exception of its own", remains(error("exception", "Cannot find module"), 1), "harness_crash"),
     ("half an envelope", Remains(0, '{"ok": tr', "", None), "harness_crash"),
+    ("no sandbox for a command", remains(OK, failed_commands=2), "sandbox"),
     ("no sandbox", remains(None, None, sandbox_failed=True), "sandbox"),
 ]
 INFRASTRUCTURE = {"model_endpoint", "harness_crash", "sandbox"}

@@ -32,8 +32,8 @@ class Contents:
     """Compile cache of Node, shared by attempts."""
     socket: Path
     """Unix socket of the model proxy."""
-    shell: Path
-    """Where the cage may write the agent's SHELL."""
+    kit: Path
+    """Folder for what the cage itself needs; gone when the attempt has ended."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,9 @@ class Cage(Protocol):
 
     def places(self, contents: Contents) -> Places:
         """Where things are inside."""
+
+    def failed_commands(self, contents: Contents) -> int:
+        """How many of the agent's commands were not run because their own sandbox could not be made."""
 
     def command(self, contents: Contents, argv: Sequence[str], status_fd: int) -> list[str]:
         """The command line that runs `argv` inside, in a cleared environment.

@@ -19,7 +19,7 @@ from typing import Final
 
 from assets.rollouts.cage import BRIDGE_PORT, Contents, Places
 from assets.sandbox import Limits, Mount
-from assets.sandbox.bubblewrap import Mode, hand_over, mode, sandbox_argv
+from assets.sandbox.bubblewrap import UID, Mode, hand_over, mode, sandbox_argv
 from lake.errors import SetupError
 from lake.ids import digest
 
@@ -28,6 +28,12 @@ COMMAND_LIMITS: Final = Limits(wall_s=3600, cpu_s=600, memory_bytes=4 * 1024**3,
 
 _HERE = Path(__file__).parent
 _BRIDGE = _HERE.parent / "openclaw" / "bridge.mjs"
+_ACCOUNTS = {
+    "passwd": f"root:x:0:0:root:/root:/usr/sbin/nologin\nagent:x:{UID}:{UID}:agent:/home/agent:/bin/bash\n",
+    "group": f"root:x:0:\nagent:x:{UID}:\n",
+}
+_COPIED = ("ld.so.cache", "mime.types")
+_STATUS_FD = 9
 _COMMAND_ENV = {"HOME": "/home/agent", "USER": "agent", "SHELL": "/bin/bash", "TERM": "dumb"}
 _PLACES: Final = Places(
     node="/opt/node",
@@ -56,9 +62,33 @@ def shell_text() -> str:
         Mount(Path("/scratch/tmp"), "/tmp", writable=True),
     ]
     line = sandbox_argv(
-        [], mode="userns", mounts=inside, env=_COMMAND_ENV, cwd="/workspace", inner=True, limits=COMMAND_LIMITS
-    )
-    return (_HERE / "shell.sh").read_text().replace("exec @SANDBOX@", f"exec {shlex.join(line)}")
+        [], mode="userns", mounts=inside, env=_COMMAND_ENV, cwd="/workspace", inner=True, limits=COMMAND_LIMITS,
+        status_fd=_STATUS_FD,
+    )  # fmt: skip
+    text = (_HERE / "shell.sh").read_text()
+    return text.replace("exec @SANDBOX@ ", f"exec {shlex.join(line)} ")
+
+
+def _write_kit(kit: Path) -> None:
+    """The agent's SHELL, and our own copies of system files.
+
+    The host replaces those by renaming (`useradd`, `ldconfig`, a package), and what was bound from a file that is
+    replaced cannot be bound again: every command of a running attempt would fail.
+    """
+    (kit / "bash").write_text(shell_text())
+    (kit / "bash").chmod(0o755)
+    for name, text in _ACCOUNTS.items():
+        (kit / name).write_text(text)
+        (kit / name).chmod(0o644)
+    for name in _COPIED:
+        if Path("/etc", name).is_file():
+            shutil.copyfile(Path("/etc", name), kit / name)
+            (kit / name).chmod(0o644)
+
+
+def _kit_mounts(kit: Path) -> list[Mount]:
+    etc = [Mount(kit / name, f"/etc/{name}") for name in (*_ACCOUNTS, *_COPIED) if (kit / name).is_file()]
+    return [Mount(kit / "bash", _PLACES.shell), *etc]
 
 
 class BubblewrapCage:
@@ -77,9 +107,8 @@ class BubblewrapCage:
         return mode()
 
     def prepare(self, contents: Contents) -> None:
-        """Write the agent's SHELL; give the agent's user what it writes to."""
-        contents.shell.write_text(shell_text())
-        contents.shell.chmod(0o755)
+        """Write the kit; give the agent's user what it writes to."""
+        _write_kit(contents.kit)
         for folder in (contents.scratch / "home", contents.scratch / "tmp", contents.state / "home"):
             folder.mkdir(parents=True, exist_ok=True)
         contents.config.chmod(0o644)
@@ -97,7 +126,7 @@ class BubblewrapCage:
         mounts = [
             Mount(contents.installation.node, _PLACES.node),
             Mount(contents.installation.node_modules, "/opt/openclaw/node_modules"),
-            Mount(contents.shell, _PLACES.shell),
+            *_kit_mounts(contents.kit),
             Mount(_BRIDGE, "/opt/agent/bridge.mjs"),
             Mount(contents.config, _PLACES.config),
             Mount(contents.workspace, _PLACES.workspace, writable=True),
@@ -111,6 +140,11 @@ class BubblewrapCage:
             status_fd=status_fd,
         )  # fmt: skip
 
+    def failed_commands(self, contents: Contents) -> int:
+        """As the agent's SHELL counts them, where no command can reach."""
+        failures = contents.scratch / "failed"
+        return failures.read_bytes().count(b"\n") if failures.is_file() else 0
+
     def probe(self) -> None:
         """Run a command through both layers."""
         if shutil.which("bwrap") is None:
@@ -119,11 +153,12 @@ class BubblewrapCage:
         try:
             for name in ("workspace", "scratch/home", "scratch/tmp"):
                 (folder / name).mkdir(parents=True)
+            for name in ("workspace", "scratch"):
                 hand_over(folder / name, self._mode)
-            (folder / "bash").write_text(shell_text())
-            (folder / "bash").chmod(0o755)
+            (folder / "kit").mkdir()
+            _write_kit(folder / "kit")
             mounts = [
-                Mount(folder / "bash", _PLACES.shell),
+                *_kit_mounts(folder / "kit"),
                 Mount(folder / "workspace", "/workspace", writable=True),
                 Mount(folder / "scratch", "/scratch", writable=True),
             ]

@@ -19,4 +19,18 @@ while IFS= read -r name; do
   esac
 done < <(compgen -e)
 
-exec @SANDBOX@ /usr/bin/env --chdir="$where" ${given[@]+"${given[@]}"} /bin/bash "$@"
+# bubblewrap states the exit code of a command it started. Where it states none the sandbox could not be made, which is
+# not the agent's doing: noted where no command can reach. (A command that is killed takes this shell with it.)
+said=$(mktemp /scratch/said.XXXXXXXX)
+(
+  # OpenClaw's process for commands leaves its control socket open in them: a command could speak in its name.
+  for path in /proc/self/fd/*; do
+    fd=${path##*/}
+    if ((fd > 2 && fd != 9 && fd != 255)); then eval "exec $fd>&-"; fi
+  done
+  exec @SANDBOX@ /usr/bin/env --chdir="$where" ${given[@]+"${given[@]}"} /bin/bash "$@"
+) 9>"$said"
+code=$?
+grep -q exit-code "$said" || echo "$code" >>/scratch/failed
+rm -f "$said"
+exit "$code"

@@ -39,6 +39,8 @@ class Remains:
     """Why it was ended from outside, if it was."""
     sandbox_failed: bool = False
     """Whether the sandbox never started the agent."""
+    failed_commands: int = 0
+    """How many of the agent's commands were not run because their own sandbox could not be made."""
     last_call: Call | None = None
     last_answer: Answer | None = None
     silent_s: float = 0.0
@@ -61,6 +63,8 @@ class Ending:
 
 def ending_of(remains: Remains) -> Ending:
     """Classify a run."""
+    if remains.failed_commands:
+        return Ending("sandbox", f"the sandbox of {remains.failed_commands} of the agent's commands could not be made")
     if remains.stopped is not None:
         return _of_stop(remains, *remains.stopped)
     if remains.sandbox_failed:
