@@ -7,17 +7,22 @@ Does not belong here: reading sources, parsing, source identity (see `assets/log
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 import pyarrow as pa
 
 from lake import blobs as _blobs
 from lake import crash
+from lake.engine import Place
 from lake.errors import LogError, ReplayError
 from lake.ids import Json, record_key, sha256_hex, utc_now
 from lake.schema.log import RAW_RECORDS
 from lake.settings import MAX_INLINE
 from lake.spool import effects_forbidden
 from lake.store import Store
+
+FORGET: Final = "forget"
+"""Stream kind of sources taken out of the lake on purpose; the stream id is the source id."""
 
 REQUIRED = ("version", "position", "source_kind", "source_path", "raw", "encoding", "parse_status")
 """What every row must bring; `record_key`, `source_id`, `raw_size`, `raw_sha256`, `ingested_at` are filled in."""
@@ -40,7 +45,7 @@ def append_raw(
         blobs: contents the records refer to (images lifted out of them), stored before the records.
 
     Returns:
-        False when this batch is in the lake already.
+        False when this batch is in the lake already, or its source was forgotten and stays so.
 
     Raises:
         LogError: rows of several versions or of another source, or a missing column.
@@ -51,6 +56,8 @@ def append_raw(
     if not records:
         return False
     version = _one_version(source_id, records)
+    if is_forgotten(store, source_id):
+        return False
     now = utc_now()
     large = [_blobs.from_bytes(data) for data in blobs]
     for record in records:
@@ -67,6 +74,14 @@ def append_raw(
     )
     crash.point("ingest.after_batch")
     return done
+
+
+def is_forgotten(store: Store, source_id: str) -> bool:
+    """Whether a source was taken out of the lake on purpose."""
+    events = Place(store.path("events"), store.version("events"))
+    query = "select 1 from events where stream_kind = $kind and stream_id = $source limit 1"
+    cursor = store.engines.get().cursor({"events": events})
+    return cursor.execute(query, {"kind": FORGET, "source": source_id}).fetchone() is not None
 
 
 def put_blobs(store: Store, contents: Iterable[bytes], mime: str) -> list[str]:

@@ -30,8 +30,6 @@ _RETRIES: Final = 100
 _KEPT: Final = {"delta.enableExpiredLogCleanup": "false", "delta.logRetentionDuration": "interval 36500 days"}
 """The Delta log is never cleaned up by itself: snapshots name its versions, and it says how each table was built."""
 
-_FEED: Final = {"delta.enableChangeDataFeed": "true"}
-
 Prepared = tuple[pa.Table, Mapping[str, int]]
 """Rows to append and the application transactions that make the append happen once."""
 
@@ -60,7 +58,7 @@ class Store:
                     spec.arrow,
                     mode="ignore",
                     partition_by=list(spec.partition_by) or None,
-                    configuration={**_KEPT, **(_FEED if spec.kind == "log" else {})},
+                    configuration=_KEPT,
                 )
                 continue
             table = self.delta(name)

@@ -1,0 +1,155 @@
+"""Forgetting a source takes its bytes off the disk and leaves a tombstone; compaction keeps every row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import lake
+from lake import Lake
+from lake.compact import compact
+from lake.errors import LakeError, ReplayError, UsageError
+from lake.forget import forget
+from lake.ids import sha256_hex
+from lake.replay import replay
+from lake.spool import effects_forbidden
+from lake.verify import verify
+from tests.lake import workload
+from tests.lake.workload import PROJECTIONS, SOURCE, raw_rows
+
+OTHER = "6" * 64
+SECRET = b"the-secret-word-nobody-may-keep"
+
+
+@pytest.fixture
+def filled(empty: Lake) -> Lake:
+    workload.run(empty.root)
+    large = SECRET * 50_000
+    rows = [{**raw_rows(0)[0], "position": i, "raw": raw} for i, raw in enumerate((SECRET, large, b"plain"))]
+    empty.append_raw(OTHER, 0, rows)
+    for projection in PROJECTIONS:
+        empty.build(projection)
+    return empty
+
+
+def files_with(root: Path, word: bytes) -> Iterator[Path]:
+    """Files that hold a word, uncompressed or in Parquet."""
+    import pyarrow.parquet as pq
+
+    for path in root.rglob("*"):
+        if path.suffix == ".parquet" and path.parent.name != "_delta_log":
+            found = any(word in repr(row).encode() for row in pq.read_table(path).to_pylist())
+        else:
+            found = path.is_file() and word in path.read_bytes()
+        if found:
+            yield path
+
+
+def test_bytes_are_gone_and_a_tombstone_stays(filled: Lake) -> None:
+    before = filled.snapshot("before")
+    assert len(list(files_with(filled.root, SECRET))) == 2
+    done = forget(filled, OTHER, reason="asked to", actor="tests", projections=PROJECTIONS)
+    assert (done.records, done.blobs, done.rebuilt) == (3, 1, ("personas", "ledger"))
+    assert done.bytes == len(SECRET) * 50_001 + 5
+    assert not list(files_with(filled.root, SECRET))
+    assert {row["source_id"] for row in filled.rows("raw_records")} == {SOURCE}
+    assert [row["source_id"] for row in filled.rows("ledger")] == [SOURCE]
+    (event,) = filled.events("source.forgotten")
+    assert (event.stream_id, event.payload["reason"], event.payload["actor"]) == (OTHER, "asked to", "tests")
+    assert event.payload["blobs"] == [{"sha256": sha256_hex(SECRET * 50_000), "size": len(SECRET) * 50_000}]
+    assert verify(filled).ok
+    assert replay(filled, PROJECTIONS).ok
+    with pytest.raises(LakeError, match="cannot be read"):
+        filled.at(before).table("raw_records")
+    assert filled.at(before).table("events").num_rows == 13, "what held nothing of it stays"
+
+
+def test_forgotten_source_does_not_come_back(filled: Lake) -> None:
+    forget(filled, OTHER, reason="r", actor="tests")
+    assert not filled.append_raw(OTHER, 7, [{**raw_rows(0)[0], "raw": SECRET}])
+    assert not filled.append_raw(OTHER, 0, [{**raw_rows(0)[0], "version": 1}])
+    assert filled.table("raw_records").num_rows == 12
+
+
+def test_blobs_that_others_name_stay(filled: Lake) -> None:
+    shared = raw_rows(0)[3]["raw"]
+    filled.append_raw("7" * 64, 0, [{**raw_rows(0)[0], "raw": shared}])
+    named = b"named in a payload" * 100_000
+    filled.append_raw("7" * 64, 1, [{**raw_rows(0)[1], "raw": named}])
+    with filled.spool("tests") as spool:
+        spool.stream("skill", "s").emit("skill.imported", {"deep": [{"sha256": sha256_hex(named)}]})
+    filled.commit()
+    done = forget(filled, "7" * 64, reason="r", actor="tests")
+    assert (done.records, done.blobs) == (2, 0)
+    assert filled.blob(sha256_hex(shared)) == shared
+    assert filled.blob(sha256_hex(named)) == named
+
+
+def test_goes_on_after_a_kill(filled: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lake.forget._delete", killed)
+    with pytest.raises(KeyboardInterrupt):
+        forget(filled, OTHER, reason="first", actor="tests")
+    monkeypatch.undo()
+    done = forget(lake.open(filled.root), OTHER, reason="second", actor="tests", projections=PROJECTIONS)
+    assert done.records == 3
+    assert [event.payload["reason"] for event in filled.events("source.forgotten")] == ["first"]
+    assert not list(files_with(filled.root, SECRET))
+
+
+def test_unknown_source_says_so(filled: Lake) -> None:
+    with pytest.raises(UsageError, match="there is no source 'x'"):
+        forget(filled, "x", reason="r", actor="tests")
+    with pytest.raises(UsageError, match="there is no source"):
+        forget(filled, "' or 1=1 --", reason="r", actor="tests")
+    assert filled.table("raw_records").num_rows == 15
+
+
+def test_compaction_keeps_every_row_and_every_snapshot(empty: Lake) -> None:
+    snapshots: dict[str, int] = {}
+    for n in range(4):
+        with empty.spool("tests") as spool:
+            blob = spool.put_blob(b"n%d" % n)
+            spool.stream("persona", f"p{n}").emit("persona.created", {"text": "t", "blob": blob})
+        empty.commit()
+        empty.build(workload.PERSONAS)
+        snapshots[empty.snapshot(f"s{n}")] = n + 1
+    digest = empty.build_record("personas")["digest"]
+    done = {table.table: table for table in compact(empty, vacuum=True).tables}
+    assert (done["events"].files_before, done["events"].files_after) == (4, 1)
+    assert empty.build(workload.PERSONAS).skipped, "the same rows need no new build"
+    assert empty.build_record("personas")["digest"] == digest
+    for snapshot, count in snapshots.items():
+        assert empty.at(snapshot).table("personas").num_rows == count
+        assert len(list(empty.at(snapshot).events())) == count
+    assert verify(empty).ok
+
+
+def test_vacuum_removes_what_no_snapshot_names(empty: Lake) -> None:
+    for n in range(3):
+        with empty.spool("tests") as spool:
+            blob = spool.put_blob(b"n%d" % n)
+            spool.stream("persona", f"p{n}").emit("persona.created", {"text": "t", "blob": blob})
+        empty.commit()
+        empty.build(workload.PERSONAS)
+        if n == 0:
+            kept = empty.snapshot("kept")
+    (done,) = compact(empty, ["personas"], vacuum=True, keep_hours=0).tables
+    assert done.files_removed == 1
+    assert empty.at(kept).table("personas").num_rows == 1
+    assert empty.table("personas").num_rows == 3
+
+
+def test_projection_may_do_neither(empty: Lake) -> None:
+    token = effects_forbidden.set(True)
+    try:
+        with pytest.raises(ReplayError, match="pure functions"):
+            compact(empty)
+        with pytest.raises(ReplayError, match="pure functions"):
+            forget(empty, SOURCE, reason="r", actor="tests")
+    finally:
+        effects_forbidden.reset(token)
