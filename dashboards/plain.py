@@ -102,9 +102,6 @@ def size(value: int | None) -> str:
 
 
 def facts(pairs: dict[str, Any]) -> None:
-    """A small table of names and values; values are text of others."""
-    st.dataframe(
-        [{"": name, " ": "–" if value is None else str(value)} for name, value in pairs.items()],
-        hide_index=True,
-        column_config={"": st.column_config.TextColumn(width=150), " ": st.column_config.TextColumn(width="large")},
-    )
+    """Names and values, one pair a line; values are text of others."""
+    lines = [f"{escape(name)}: **{escape(value)}**" for name, value in pairs.items() if value not in (None, "")]
+    st.markdown("  \n".join(lines))

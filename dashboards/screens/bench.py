@@ -27,12 +27,13 @@ def table(found: list[Row]) -> None:
                 "pass@1": number(row["pass_at_1"], 3),
                 f"pass^{row['k']}" if len({r["k"] for r in found}) == 1 else "pass^k": number(row["pass_hat_k"], 3),
                 "valid calls": number(row["valid_call_rate"], 3),
-                "what it says": row["label"],
             }
             for row in found
         ],
         hide_index=True,
     )
+    for label in sorted({row["label"] for row in found}):
+        st.caption(escape(f"{', '.join(row['policy'] for row in found if row['label'] == label)}: {label}."))
 
 
 def group(title: str, note: str, found: list[Row], categories: list[Row], color: str) -> None:
@@ -92,7 +93,7 @@ def page() -> None:
     of_suite = [row for row in found if (row["suite"], row["suite_version"]) == (suite, version)]
     categories = rows("bench/categories", suite=suite, suite_version=version)
     st.caption(
-        f"Suite {escape(suite)}: {max(row['tasks'] for row in of_suite):,} tasks. "
+        f"Suite {escape(suite)}: n = {max(row['tasks'] for row in of_suite):,} tasks. "
         "Intervals are 95 %, by bootstrap over tasks. Attempts that infrastructure, verifier or judge left without a "
         "score are counted beside the mean, not in it."
     )

@@ -114,6 +114,7 @@ def behaviour() -> None:
                 "trajectories": row["trajectories"],
                 "failed calls": share(row["errors"], row["answered"]),
                 "recovered": share(row["recovered"], row["failures_with_target"]),
+                "went on": share(row["went_on"], row["errors"]),
                 "messages to recover (mean)": number(row["mean_steps_to_recover"], 1),
                 "products looked at after writing": share(row["verified"], row["written"]),
                 "calls repeated at once": share(row["repeated"], row["calls"]),
@@ -123,8 +124,9 @@ def behaviour() -> None:
         hide_index=True,
     )
     st.caption(
-        "Recovered: a later call on the same target succeeded. Looked at: a successful read or a command naming the "
-        "file after its last write. Repeated at once: byte-equal to the call before. Definitions of our own."
+        "Recovered: a later call on the same target succeeded. Went on: a later call of the same tool did. Looked at: "
+        "a successful read, or a command naming the file, after its last write. Repeated at once: byte-equal to the call "
+        "before. Definitions of our own."
     )
     left, right = st.columns(2)
     mix = [

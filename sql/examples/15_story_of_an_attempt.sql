@@ -9,7 +9,12 @@ select
     events.seq,
     events.type,
     events.actor,
-    events.payload ->> 'policy' as policy
+    case events.type
+        when 'attempt.planned' then events.payload ->> 'policy'
+        when 'attempt.started' then events.payload ->> 'sandbox'
+        when 'attempt.ended' then events.payload ->> 'ending'
+        when 'attempt.lost' then events.payload ->> 'reason'
+    end as detail
 from events
 join chosen on events.stream_kind = 'attempt' and events.stream_id = chosen.attempt_id
 order by events.seq;

@@ -1,7 +1,8 @@
 -- Failed tool calls and whether the agent recovered: a later successful call on the same target.
 -- grain: one failed tool call; key: trajectory_id, step, call_index
 -- inputs: tool_calls, trajectories
--- recovered is null where the call has no target to compare; steps_to_recover counts messages.
+-- recovered is null where the call has no target to compare; steps_to_recover counts messages. went_on is weaker: any
+-- later successful call of the same tool, which includes a wrong path that was given up for the right one.
 create or replace view tool_failures as
 with following as (
     select
@@ -19,7 +20,12 @@ with following as (
             partition by trajectory_id, target
             order by step, call_index
             rows between 1 following and unbounded following
-        ) as next_success
+        ) as next_success,
+        min(case when not is_error then step end) over (
+            partition by trajectory_id, tool
+            order by step, call_index
+            rows between 1 following and unbounded following
+        ) is not null as went_on
     from tool_calls
 )
 select
@@ -33,6 +39,7 @@ select
     following.exit_code,
     case when following.target is not null then following.next_success is not null end as recovered,
     case when following.target is not null then following.next_success - following.step end as steps_to_recover,
+    following.went_on,
     following.record_key,
     following.result_record_key
 from following

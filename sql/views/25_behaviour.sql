@@ -1,7 +1,7 @@
 -- How each policy works: errors, recovery, looking at its own product, repeating itself.
 -- grain: one policy; key: policy
 -- inputs: trajectories, tool_calls, tool_failures, written_files
--- Each rate stands beside its denominator: errors / answered, recovered / failures_with_target, verified / written,
+-- Each rate stands beside its denominator: errors / answered, recovered / failures_with_target, went_on / errors, verified / written,
 -- repeated / calls (repeated: byte-equal to the call before it in the trajectory). Definitions are this project's own.
 create or replace view behaviour as
 with runs as (
@@ -32,7 +32,8 @@ failures as (
         policy,
         count(recovered) as failures_with_target,
         count(*) filter (recovered) as recovered,
-        avg(steps_to_recover) as mean_steps_to_recover
+        avg(steps_to_recover) as mean_steps_to_recover,
+        count(*) filter (went_on) as went_on
     from tool_failures
     group by policy
 ),
@@ -50,6 +51,8 @@ select
     coalesce(failures.recovered, 0) as recovered,
     failures.recovered / nullif(failures.failures_with_target, 0) as recovery_rate,
     failures.mean_steps_to_recover,
+    coalesce(failures.went_on, 0) as went_on,
+    failures.went_on / nullif(calls.errors, 0) as went_on_rate,
     coalesce(products.written, 0) as written,
     coalesce(products.verified, 0) as verified,
     products.verified / nullif(products.written, 0) as verify_rate,

@@ -40,17 +40,17 @@ select
     ]) as label,
     unnest([
         '',
-        format('{} usable for synthesis', usable_skills),
-        format('{} families', families),
-        format('{} rejected by audits, {} not audited', rejected, tasks - accepted - rejected),
+        format('{:,} usable for synthesis', usable_skills),
+        format('families: {:,}', families),
+        format('{:,} rejected by audits, {:,} not audited', rejected, tasks - accepted - rejected),
         format(
-            '{} counted, {} ended by infrastructure; policies: {}', counted, infrastructure, coalesce(policy_kinds, 'none')
+            '{:,} counted, {:,} ended by infrastructure; policies: {}', counted, infrastructure, coalesce(policy_kinds, 'none')
         ),
-        format('{} of our attempts, {} from logs of others', trajectories - foreign_trajectories, foreign_trajectories),
-        format('{} without a score (verifier or judge)', unscored),
-        format('{} train, {} validation', train_examples, examples - train_examples),
-        format('{} trained, {} initial', trained, checkpoints - trained),
-        format('{} scored attempts', bench_scored)
+        format('{:,} of our attempts, {:,} from logs of others', trajectories - foreign_trajectories, foreign_trajectories),
+        format('{:,} without a score (verifier or judge)', unscored),
+        format('{:,} train, {:,} validation', train_examples, examples - train_examples),
+        format('{:,} trained, {:,} initial', trained, checkpoints - trained),
+        format('{:,} scored attempts', bench_scored)
     ]) as detail
 from facts
 order by position;

@@ -139,8 +139,8 @@ def test_trajectory_list_opens_a_run_by_a_click(page: Page, address: str, mini: 
     shoot(page, shots / "trajectories.png")
     page.locator("[data-testid='stDataFrame'] canvas").first.click(position={"x": 16, "y": 52}, force=True)
     page.wait_for_url("**/trajectories?id=*")
-    settle(page)
-    assert "All trajectories" in text(page) and "Code score" in text(page)
+    page.get_by_role("button", name="All trajectories").wait_for()
+    page.get_by_text("Code score").wait_for()
 
 
 def test_a_run_and_its_panels(page: Page, address: str, mini: Lake, shots: Path) -> None:
@@ -192,7 +192,7 @@ def test_bench(page: Page, address: str, mini: Lake, shots: Path) -> None:
         " where scope = 'suite' and policy = 'scripted:strong@1'"
     ).fetchone()
     assert row is not None and row[0] in shown
-    assert "scripted teacher: checks the harness, not a model" in shown
+    assert "scripted teacher: checks the harness, not a model" in text(page)
     shoot(page, shots / "bench.png")
 
 

@@ -167,7 +167,7 @@ def test_verdict_shows_checks_and_history(open_page: Open, mini: Lake) -> None:
         "select check_name, value from checks where attempt_id = $id and is_latest", {"id": attempt}
     ).fetchall()
     assert dict(zip(checks["check"], checks["value"], strict=True)) == dict(expected)
-    assert len(frames(app)[2]) == 2
+    assert len(frames(app)[1]) == 2
 
 
 def test_cleaning_accounts_for_every_raw_record(open_page: Open, mini: Lake) -> None:

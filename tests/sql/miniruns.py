@@ -265,9 +265,23 @@ def _attempt_events(sink: Sink, run: Run, at: datetime) -> None:
     from tests.sql.minilake import event
 
     types = ("attempt.planned", "attempt.started", "attempt.ended")
-    payload = {"attempt_id": run.attempt_id, "task_id": run.task.task_id, "policy": run.policy}
-    for seq, name in enumerate(types):
-        sink.add("events", [event("attempt", run.attempt_id, seq, name, at + timedelta(seconds=seq), payload)])
+    payloads: tuple[dict[str, Json], ...] = (
+        {"task_id": run.task.task_id, "policy": run.policy}, {"sandbox": "bubblewrap"}, {"ending": run.ending},
+    )  # fmt: skip
+    for seq, (name, payload) in enumerate(zip(types, payloads, strict=True)):
+        sink.add(
+            "events",
+            [
+                event(
+                    "attempt",
+                    run.attempt_id,
+                    seq,
+                    name,
+                    at + timedelta(seconds=seq),
+                    {"attempt_id": run.attempt_id, **payload},
+                )
+            ],
+        )
 
 
 def _verdicts(run: Run, at: datetime) -> list[dict[str, Json]]:

@@ -77,6 +77,11 @@ def test_recovery_is_a_later_success_on_the_same_target(mini: Lake) -> None:
     assert {key: row["steps_to_recover"] for key, row in found.items()} == expected
     assert {key: row["recovered"] for key, row in found.items()} == {k: v is not None for k, v in expected.items()}
     assert set(map(bool, expected.values())) == {True, False}
+    for trajectory, calls in calls_by_trajectory(mini).items():
+        for at, call in enumerate(calls):
+            if call["is_error"]:
+                going_on = any(c["tool"] == call["tool"] and c["is_error"] is False for c in calls[at + 1 :])
+                assert found[trajectory, call["step"], call["call_index"]]["went_on"] == going_on
 
 
 def test_a_written_file_is_verified_by_a_later_look(mini: Lake) -> None:
@@ -113,6 +118,7 @@ def test_behaviour_adds_up(mini: Lake) -> None:
         for rate, part, whole in (
             ("error_rate", "errors", "answered"),
             ("recovery_rate", "recovered", "failures_with_target"),
+            ("went_on_rate", "went_on", "errors"),
             ("verify_rate", "verified", "written"),
             ("repeat_rate", "repeated", "calls"),
         ):
