@@ -16,6 +16,7 @@ from lake.errors import ReplayError
 from lake.ids import Json
 from lake.schema import TABLES
 from lake.spool import effects_forbidden
+from lake.store import writer
 
 if TYPE_CHECKING:
     from lake.lake import Lake
@@ -63,7 +64,7 @@ def compact(lake: Lake, names: Iterable[str] = TABLES, *, vacuum: bool = False, 
             table = lake.store.delta(name)
             before = len(table.file_uris())
             if before > 1:
-                table.optimize.compact()
+                table.optimize.compact(writer_properties=writer(name))
             removed = 0
             if vacuum:
                 keep = sorted({versions[name] for versions in named if name in versions} | {table.version()})

@@ -23,6 +23,7 @@ from lake.projection import FORGOTTEN, Projection
 from lake.raw import FORGET
 from lake.replay import in_order
 from lake.spool import effects_forbidden
+from lake.store import writer
 
 if TYPE_CHECKING:
     from lake.lake import Lake
@@ -169,7 +170,7 @@ def _delete(lake: Lake, name: str, predicates: Iterable[str]) -> None:
     for predicate in predicates:
         for turn in range(_TURNS):
             try:
-                lake.store.delta(name).delete(predicate)
+                lake.store.delta(name).delete(predicate, writer_properties=writer(name))
                 break
             except CommitFailedError as error:  # another writer came between
                 if turn == _TURNS - 1:

@@ -16,6 +16,7 @@ from lake.ids import Json, canonical, sha256_hex
 from lake.lake import Lake
 from lake.schema import TABLES
 from lake.settings import LAKE_FORMAT, lake_root
+from lake.store import configuration
 
 _UNUSABLE: Final = set("%[]|^\\")
 """Characters the Delta writer takes for something else in a path."""
@@ -75,8 +76,8 @@ def read_marker(marker: Path) -> dict[str, Json]:
 
 
 def schema_digest() -> str:
-    """Digest of all declared schemas; when it is the recorded one, opening need not look at each table."""
-    return sha256_hex(canonical({name: str(spec.arrow) for name, spec in TABLES.items()}))[:16]
+    """Digest of all declared tables; when it is the recorded one, opening need not look at each table."""
+    return sha256_hex(canonical({name: [str(t.arrow), configuration(t)] for name, t in TABLES.items()}))[:16]
 
 
 def _all_there(lake: Lake) -> bool:

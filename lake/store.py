@@ -58,12 +58,12 @@ class Store:
                     spec.arrow,
                     mode="ignore",
                     partition_by=list(spec.partition_by) or None,
-                    configuration=_KEPT,
+                    configuration=configuration(spec),
                 )
                 continue
             table = self.delta(name)
-            if set(_KEPT.items()) - set(table.metadata().configuration.items()):
-                table.alter.set_table_properties(_KEPT)
+            if configuration(spec).items() - table.metadata().configuration.items():
+                table.alter.set_table_properties(configuration(spec))
                 table = self.delta(name)
             have = {field.name for field in table.schema().fields}
             new = [field.with_nullable(True) for field in spec.arrow if field.name not in have]
@@ -144,7 +144,7 @@ class Store:
                     table,
                     rows.cast(TABLES[name].arrow),
                     mode="append",
-                    writer_properties=_writer(name),
+                    writer_properties=writer(name),
                     commit_properties=CommitProperties(
                         max_commit_retries=_RETRIES,
                         app_transactions=[Transaction(app, batch) for app, batch in transactions.items()],
@@ -190,14 +190,19 @@ class Store:
         spec: Table = TABLES[name]
         if spec.kind == "log":
             raise LakeError(f"table {name} is part of the log and is never overwritten")
-        write_deltalake(
-            self.delta(name),
-            rows,
-            mode="overwrite",
-            schema_mode="overwrite",
-            writer_properties=_writer(name),
-            commit_properties=CommitProperties(custom_metadata=dict(metadata), max_commit_retries=_RETRIES),
-        )
+        try:
+            write_deltalake(
+                self.delta(name),
+                rows,
+                mode="overwrite",
+                schema_mode="overwrite",
+                writer_properties=writer(name),
+                commit_properties=CommitProperties(custom_metadata=dict(metadata), max_commit_retries=_RETRIES),
+            )
+        except (DeltaError, OSError) as error:
+            raise LakeError(
+                f"table {name} in {self.root} cannot be written: {error}; it is as it was, build it again"
+            ) from error
         return self.version(name)
 
     def commit_info(self, name: str, version: int) -> dict[str, Json]:
@@ -207,6 +212,16 @@ class Store:
             return {}
         infos = [action["commitInfo"] for action in read_log_entry(entry) if "commitInfo" in action]
         return dict(infos[0]) if infos else {}
+
+
+def configuration(spec: Table) -> dict[str, str]:
+    """Delta properties of a table.
+
+    Statistics are kept of key and order columns only: those of texts would repeat texts in the Delta log, where
+    nothing is ever forgotten.
+    """
+    columns = dict.fromkeys((*spec.key, *spec.sort_by))
+    return {**_KEPT, "delta.dataSkippingStatsColumns": ",".join(columns)}
 
 
 def new_fields(fields: list[pa.Field]) -> list[Json]:
@@ -236,5 +251,11 @@ def read_log_entry(path: Path) -> list[dict[str, Json]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
-def _writer(name: str) -> WriterProperties:
-    return WriterProperties(compression="ZSTD", compression_level=3, max_row_group_size=_ROW_GROUP.get(name, 2048))
+def writer(name: str) -> WriterProperties:
+    """How the Parquet files of a table are written; long texts do not stand in the footers a second time."""
+    return WriterProperties(
+        compression="ZSTD",
+        compression_level=3,
+        max_row_group_size=_ROW_GROUP.get(name, 2048),
+        statistics_truncate_length=64,
+    )
