@@ -125,8 +125,8 @@ def behaviour() -> None:
     )
     st.caption(
         "Recovered: a later call on the same target succeeded. Went on: a later call of the same tool did. Looked at: "
-        "a successful read, or a command naming the file, after its last write. Repeated at once: byte-equal to the call "
-        "before. Definitions of our own."
+        "a successful read, or a command naming the file, after its last write. Repeated at once: byte-equal to the "
+        "call before. Definitions of our own."
     )
     left, right = st.columns(2)
     mix = [

@@ -111,36 +111,46 @@ def shoot(page: Page, path: Path) -> None:
     assert path.stat().st_size > 10_000
 
 
-def text(page: Page) -> str:
-    return page.locator("[data-testid='stMain']").inner_text()
+def sees(page: Page, *words: str) -> None:
+    """Wait until the page holds all these texts (a page is drawn piece by piece); fails with what it holds instead."""
+    main = "document.querySelector('[data-testid=stMain]').innerText"
+    try:
+        page.wait_for_function(f"words => words.every(w => {main}.includes(w))", arg=list(words))
+    except Exception:
+        shown = page.locator("[data-testid='stMain']").inner_text()
+        assert [word for word in words if word not in shown] == [], shown
 
 
-def cells(page: Page) -> list[str]:
-    """Texts of the cells in view of all tables (the grid is a canvas; its accessible twin is read)."""
-    return [cell for cell in page.locator("[role='gridcell']").all_text_contents() if cell]
+def sees_cells(page: Page, *wanted: str) -> None:
+    """The same for cells in view of any table (the grid is a canvas; its accessible twin is read)."""
+    cells = "[...document.querySelectorAll('[role=gridcell]')].map(e => e.textContent)"
+    try:
+        page.wait_for_function(f"wanted => wanted.every(w => {cells}.some(c => c.startsWith(w)))", arg=list(wanted))
+    except Exception:
+        shown = page.locator("[role='gridcell']").all_text_contents()
+        assert [word for word in wanted if not any(cell.startswith(word) for cell in shown)] == [], shown
 
 
 def test_overview(page: Page, address: str, mini: Lake, shots: Path) -> None:
     visit(page, address, "ClawGym lakehouse")
-    shown = text(page)
     for label, n in mini.sql("select label, n from funnel").fetchall():
-        assert f"{label[:1].upper()}{label[1:]}\n\n{n:,}" in shown
+        sees(page, f"{label[:1].upper()}{label[1:]}\n\n{n:,}")
     row = mini.sql("select count(*), avg(turns) from sft_examples").fetchone()
     assert row is not None
-    assert str(row[0]) in cells(page) and any(cell.startswith(f"{row[1]:.2f} (") for cell in cells(page))
-    assert page.locator("[data-testid='stVegaLiteChart'] canvas, [data-testid='stVegaLiteChart'] svg").count() >= 12
+    sees_cells(page, str(row[0]), f"{row[1]:.2f} (")
+    page.locator("[data-testid='stVegaLiteChart'] :is(canvas, svg)").nth(13).wait_for(state="attached")
     shoot(page, shots / "overview.png")
 
 
 def test_trajectory_list_opens_a_run_by_a_click(page: Page, address: str, mini: Lake, shots: Path) -> None:
     visit(page, f"{address}/trajectories", "Trajectories")
     row = mini.sql("select count(*) from trajectories").fetchone()
-    assert row is not None and f"of n = {row[0]} trajectories" in text(page)
+    assert row is not None
+    sees(page, f"of n = {row[0]} trajectories")
     shoot(page, shots / "trajectories.png")
     page.locator("[data-testid='stDataFrame'] canvas").first.click(position={"x": 16, "y": 52}, force=True)
     page.wait_for_url("**/trajectories?id=*")
-    page.get_by_role("button", name="All trajectories").wait_for()
-    page.get_by_text("Code score").wait_for()
+    sees(page, "All trajectories", "Tool calls\n\n")
 
 
 def test_a_run_and_its_panels(page: Page, address: str, mini: Lake, shots: Path) -> None:
@@ -149,9 +159,8 @@ def test_a_run_and_its_panels(page: Page, address: str, mini: Lake, shots: Path)
     ).fetchone()
     assert row is not None
     visit(page, f"{address}/trajectories?id={row[0]}", "Trajectories")
-    shown = text(page)
-    assert f"Tool calls\n\n{row[1]}" in shown and f"Turns\n\n{row[2]}" in shown
-    assert "<script>alert('x')</script> **not bold** [click](http://example.invalid/)" in shown
+    sees(page, f"Tool calls\n\n{row[1]}", f"Turns\n\n{row[2]}")
+    sees(page, "<script>alert('x')</script> **not bold** [click](http://example.invalid/)")
     assert page.locator("a[href*='example.invalid'], img[src*='example.invalid']").count() == 0
     shoot(page, shots / "run_messages.png")
     for name, words in (
@@ -171,10 +180,11 @@ def test_a_run_and_its_panels(page: Page, address: str, mini: Lake, shots: Path)
 def test_tasks_and_one_task(page: Page, address: str, mini: Lake, shots: Path) -> None:
     visit(page, f"{address}/tasks", "Tasks")
     row = mini.sql("select count(*) from tasks").fetchone()
-    assert row is not None and f"n = {row[0]} task versions" in text(page)
+    assert row is not None
+    sees(page, f"n = {row[0]} task versions")
     shoot(page, shots / "tasks.png")
     visit(page, f"{address}/tasks?id=release_notes-s0000", "Tasks")
-    assert "Keep the records whose status is open" in text(page)
+    sees(page, "Keep the records whose status is open")
     shoot(page, shots / "task.png")
     page.get_by_text("Audit", exact=True).first.click()
     page.get_by_text("n = 11 probes").wait_for()
@@ -186,13 +196,13 @@ def test_tasks_and_one_task(page: Page, address: str, mini: Lake, shots: Path) -
 
 def test_bench(page: Page, address: str, mini: Lake, shots: Path) -> None:
     visit(page, f"{address}/bench", "Bench")
-    shown = cells(page)
     row = mini.sql(
         "select printf('%.3f (%.3f to %.3f)', mean, low, high) from bench_scores"
         " where scope = 'suite' and policy = 'scripted:strong@1'"
     ).fetchone()
-    assert row is not None and row[0] in shown
-    assert "scripted teacher: checks the harness, not a model" in text(page)
+    assert row is not None
+    sees_cells(page, row[0])
+    sees(page, "scripted teacher: checks the harness, not a model")
     shoot(page, shots / "bench.png")
 
 
@@ -204,7 +214,7 @@ def test_sql(page: Page, address: str, mini: Lake, shots: Path) -> None:
     page.get_by_text("n = 3 rows").wait_for()
     settle(page)
     for policy, n in mini.sql("select policy, count(*) from attempts group by policy").fetchall():
-        assert policy in cells(page) and str(n) in cells(page)
+        sees_cells(page, policy, str(n))
     shoot(page, shots / "sql.png")
 
 
