@@ -92,3 +92,20 @@ def show(attempt: str, as_of: str | None, lake_path: str | None, as_json: bool) 
     print_record(found, as_json=False)
     click.echo()
     print_rows(checks, as_json=False, empty="not graded; `clawgym verdicts run`")
+
+
+@command(rollouts, "reap", examples=["clawgym rollouts reap", "clawgym rollouts reap --json"])
+@lake_option()
+@json_option()
+def reap(lake_path: str | None, as_json: bool) -> None:
+    """State attempts lost whose runner is gone, and end what it left running.
+
+    Every run does this at its start; this is for when none follows.
+    """
+    from assets.rollouts import reap as reaped
+
+    lost = reaped(lake.open(lake_path, create=False))
+    if as_json:
+        print_json({"lost": lost})
+    else:
+        click.echo(f"{lost} attempt{'' if lost == 1 else 's'} of runners that are gone")

@@ -5,11 +5,23 @@ Belongs here: the commands. Does not belong here: grading (`assets/grading`, `as
 
 from __future__ import annotations
 
+import sys
+import uuid
+
 import click
 
 import lake
-from clawgym_dag.cli.framework import as_of_option, command, json_option, lake_option, limit_option, profile_options
-from clawgym_dag.cli.output import print_rows
+from clawgym_dag.cli.framework import (
+    as_of_option,
+    command,
+    json_option,
+    lake_option,
+    limit_option,
+    overrides_toml,
+    profile_options,
+)
+from clawgym_dag.cli.output import print_json, print_rows
+from clawgym_dag.cli.progress import TerminalProgress
 from clawgym_dag.cli.read import query
 from clawgym_dag.cli.running import report, run_stages
 
@@ -27,6 +39,41 @@ def run(profile: str, overrides: tuple[str, ...], lake_path: str | None, as_json
     """Grade each attempt with an agent ending that this verifier version has not graded yet."""
     _, progress = run_stages(lake_path, "collect_rollouts", profile=profile, overrides=overrides, stages=("verdicts",))
     report(progress, as_json)
+
+
+@command(
+    verdicts,
+    "regrade",
+    examples=["clawgym verdicts regrade", "clawgym verdicts regrade expense_claims-s0000 --json"],
+    codes=(3, 7),
+)
+@click.argument("tasks", nargs=-1)
+@profile_options()
+@lake_option()
+@json_option()
+def regrade(
+    tasks: tuple[str, ...], profile: str, overrides: tuple[str, ...], lake_path: str | None, as_json: bool
+) -> None:
+    """Grade old attempts again by a repaired verifier, without running an agent: a further verdict, none replaced.
+
+    Taken are attempts at TASKS (all where none is named) whose latest task version has another verifier and the same
+    instruction and inputs.
+    """
+    from assets.stage import Context
+    from assets.verdicts import regrade as graded_again
+    from clawgym_dag.profiles import load_profile
+
+    opened = lake.open(lake_path, create=False)
+    live = TerminalProgress(sys.stderr)
+    settings = load_profile(profile, overrides_toml(overrides))
+    context = Context(opened, settings, uuid.uuid4().hex, live.line("regrade"))
+    counts = dict(graded_again(context, tasks or None))
+    live.clear()
+    _, progress = run_stages(lake_path, "collect_rollouts", profile=profile, overrides=overrides, stages=("verdicts",))
+    if as_json:
+        print_json({"regraded": counts, "verdicts": progress.runs["verdicts"].built.rows["verdicts"]})
+    else:
+        click.echo(", ".join(f"{count} {name}" for name, count in counts.items() if count) or "nothing to grade again")
 
 
 @command(
