@@ -68,8 +68,10 @@ class RolloutsSection(Section):
     concurrency: int = Field(default=2, ge=1)
     time_limit_s: float = 120.0
     turn_limit: int = Field(default=40, ge=1)
+    token_limit: int | None = Field(default=None, ge=1)
+    """Tokens of all answers of an attempt, prompts included, as the endpoint counts them; no limit where null."""
     max_attempts: int = Field(default=3, ge=1)
-    """Attempts per rollout when the ending is an infrastructure one."""
+    """Attempts of a rollout within one run when the endings are infrastructure ones."""
     workspace_limit_bytes: int = 256 * 1024 * 1024
 
 

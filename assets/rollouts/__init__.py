@@ -10,6 +10,7 @@ from assets.rollouts.attempt import attempt_folder
 from assets.rollouts.checks import CHECKS
 from assets.rollouts.effect import collect
 from assets.rollouts.plan import PlannedAttempt, plan_batch
+from assets.rollouts.policies import served_at
 from assets.rollouts.projection import PROJECTION
 from assets.rollouts.scheduler import reap, run_batch
 from assets.stage import Stage
@@ -23,4 +24,4 @@ STAGE = Stage(
     checks=CHECKS,
 )
 
-__all__ = ["STAGE", "PlannedAttempt", "attempt_folder", "plan_batch", "reap", "run_batch"]
+__all__ = ["STAGE", "PlannedAttempt", "attempt_folder", "plan_batch", "reap", "run_batch", "served_at"]

@@ -147,7 +147,7 @@ def _run(
         policy=policy.name,
         model=policy.model.model,
         upstream=upstream(policy, part),
-        caps=Caps(settings.turn_limit),
+        caps=Caps(settings.turn_limit, settings.token_limit),
         records=folder / "proxy.jsonl",
     )
     door = machinery.proxy.open(gate, contents.socket, loopback=not machinery.cage.isolates)

@@ -2,6 +2,7 @@
 
     scripted:strong[@1]     the scripted teacher, in this process
     openai:<model>          an OpenAI-compatible endpoint: OPENAI_BASE_URL, OPENAI_API_KEY
+    checkpoint:<id>         a checkpoint of ours, while somebody serves it (`served_at`)
 
 Belongs here: names, kinds, upstreams. Does not belong here: how an upstream is called (`proxy/upstream.py`).
 """
@@ -9,7 +10,8 @@ Belongs here: names, kinds, upstreams. Does not belong here: how an upstream is 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -49,6 +51,25 @@ class Part:
     repeat: int
 
 
+_served: dict[str, tuple[str, Mapping[str, Json]]] = {}
+
+
+@contextmanager
+def served_at(name: str, base_url: str, added: Mapping[str, Json] | None = None) -> Iterator[None]:
+    """Say where a checkpoint answers, for the time of a block.
+
+    Args:
+        name: the policy, `checkpoint:<id>`.
+        base_url: of its OpenAI-compatible endpoint, up to `/v1`.
+        added: fields to add to each request, such as sampling settings or the wish for token ids.
+    """
+    _served[name] = base_url, dict(added or {})
+    try:
+        yield
+    finally:
+        del _served[name]
+
+
 def resolve(name: str) -> Policy:
     """The policy of a name as settings give it; versions of teachers may be left out.
 
@@ -63,8 +84,11 @@ def resolve(name: str) -> Policy:
         raise UsageError(f"there is no scripted policy {rest!r}; there are: {', '.join(sorted(CHARACTERS))}")
     if kind == "openai" and rest:
         return Policy(name, "endpoint", ModelSettings(rest))
+    if kind == "checkpoint" and rest:
+        return Policy(name, "checkpoint", ModelSettings(rest))
     raise UsageError(
-        f"policy {name!r} is not known; use scripted:strong, scripted:medium, scripted:weak or openai:<model>"
+        f"policy {name!r} is not known; use scripted:strong, scripted:medium, scripted:weak, openai:<model> or"
+        " checkpoint:<id>"
     )
 
 
@@ -84,8 +108,14 @@ def upstream(policy: Policy, part: Part) -> Upstream:
         return ScriptedUpstream(
             policy.name, teacher_policy(plan, character, seed=part.seed, repeat=part.repeat, task=task)
         )
-    base_url = os.environ.get("OPENAI_BASE_URL")
-    if not base_url:
-        raise SetupError(f"policy {policy.name} needs an endpoint; set OPENAI_BASE_URL (and OPENAI_API_KEY)")
     # The seed makes repeats differ, as far as the endpoint honours it; it is recorded with each call.
-    return HttpUpstream(base_url, os.environ.get("OPENAI_API_KEY"), {"seed": part.seed * 1000 + part.repeat})
+    seed: dict[str, Json] = {"seed": part.seed * 1000 + part.repeat}
+    if policy.kind == "checkpoint":
+        if policy.name not in _served:
+            raise SetupError(f"policy {policy.name} is not being served; start its policy server, see `served_at`")
+        base_url, added = _served[policy.name]
+        return HttpUpstream(base_url, None, {**seed, **added})
+    address = os.environ.get("OPENAI_BASE_URL")
+    if not address:
+        raise SetupError(f"policy {policy.name} needs an endpoint; set OPENAI_BASE_URL (and OPENAI_API_KEY)")
+    return HttpUpstream(address, os.environ.get("OPENAI_API_KEY"), seed)

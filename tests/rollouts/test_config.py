@@ -9,7 +9,7 @@ import pytest
 
 from assets.rollouts.openclaw import config
 from assets.rollouts.openclaw.install import locate, pinned_version
-from assets.rollouts.policies import Part, resolve, upstream
+from assets.rollouts.policies import Part, resolve, served_at, upstream
 from lake.errors import SetupError, UsageError
 
 PART = Part("t", "v", None, 1, 0)
@@ -42,7 +42,8 @@ def test_addresses_are_filled_in_last() -> None:
 def test_names_of_policies() -> None:
     assert resolve("scripted:strong").name == resolve("scripted:strong@1").name == "scripted:strong@1"
     assert resolve("openai:org/model-1").kind == "endpoint"
-    for wrong in ("scripted:best", "strong", "openai:", "checkpoint"):
+    assert resolve("checkpoint:abc").kind == "checkpoint"
+    for wrong in ("scripted:best", "strong", "openai:", "checkpoint", "checkpoint:"):
         with pytest.raises(UsageError, match="scripted"):
             resolve(wrong)
 
@@ -53,6 +54,15 @@ def test_a_policy_says_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
         upstream(resolve("openai:m"), PART)
     with pytest.raises(UsageError, match="no plan"):
         upstream(resolve("scripted:weak"), PART)
+
+
+def test_a_checkpoint_answers_only_while_it_is_served() -> None:
+    policy = resolve("checkpoint:abc")
+    with served_at("checkpoint:abc", "http://127.0.0.1:1/v1", {"temperature": 0}):
+        assert dict(upstream(policy, PART).added) == {"seed": 1000, "temperature": 0}
+        assert upstream(policy, PART).name == "http://127.0.0.1:1/v1"
+    with pytest.raises(SetupError, match="not being served"):
+        upstream(policy, PART)
 
 
 def test_missing_and_wrong_openclaw_are_told_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
