@@ -143,6 +143,7 @@ def plan_batch(
                     continue
                 spool.stream(STREAM, attempt.attempt_id).emit(PLANNED, attempt.payload(), caused_by=task["event_id"])
                 planned.append(attempt)
+                known[attempt.rollout_id] = [AttemptState(attempt, 1, None)]
     crash.point("rollout.after_plan")
     ctx.lake.commit()
     return planned

@@ -51,19 +51,22 @@ class Part:
     repeat: int
 
 
-_served: dict[str, tuple[str, Mapping[str, Json]]] = {}
+_served: dict[str, tuple[str, str | None, Mapping[str, Json]]] = {}
 
 
 @contextmanager
-def served_at(name: str, base_url: str, added: Mapping[str, Json] | None = None) -> Iterator[None]:
+def served_at(
+    name: str, base_url: str, added: Mapping[str, Json] | None = None, *, api_key: str | None = None
+) -> Iterator[None]:
     """Say where a checkpoint answers, for the time of a block.
 
     Args:
         name: the policy, `checkpoint:<id>`.
         base_url: of its OpenAI-compatible endpoint, up to `/v1`.
+        api_key: bearer token it asks for; sent and never recorded.
         added: fields to add to each request, such as sampling settings or the wish for token ids.
     """
-    _served[name] = base_url, dict(added or {})
+    _served[name] = base_url, api_key, dict(added or {})
     try:
         yield
     finally:
@@ -113,8 +116,8 @@ def upstream(policy: Policy, part: Part) -> Upstream:
     if policy.kind == "checkpoint":
         if policy.name not in _served:
             raise SetupError(f"policy {policy.name} is not being served; start its policy server, see `served_at`")
-        base_url, added = _served[policy.name]
-        return HttpUpstream(base_url, None, {**seed, **added})
+        base_url, api_key, added = _served[policy.name]
+        return HttpUpstream(base_url, api_key, {**seed, **added})
     address = os.environ.get("OPENAI_BASE_URL")
     if not address:
         raise SetupError(f"policy {policy.name} needs an endpoint; set OPENAI_BASE_URL (and OPENAI_API_KEY)")

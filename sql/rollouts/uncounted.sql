@@ -1,12 +1,13 @@
--- Rollouts without a counted attempt, by their latest attempt.
+-- Rollouts of the collection, by their latest attempt: how many there are, and which have no counted attempt.
 -- grain: one rollout; key: rollout_id; inputs: attempts
 select
     rollout_id,
     arg_max(task_id, attempt_no) as task_id,
     arg_max(policy, attempt_no) as policy,
-    arg_max(coalesce(ending, ''), attempt_no) as ending,
-    arg_max(state, attempt_no) as state
+    arg_max(coalesce(ending, state), attempt_no) as ending,
+    arg_max(state, attempt_no) in ('planned', 'running') as is_open,
+    bool_or(counted) as has_counted
 from attempts
+where purpose = 'collect'
 group by rollout_id
-having not bool_or(counted)
 order by task_id, policy, rollout_id

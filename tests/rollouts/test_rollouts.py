@@ -149,7 +149,7 @@ def test_the_checks_pass_and_count(context: Context, batch: dict[str, dict[str, 
         outcome = check.run(context.lake)
         assert outcome.passed, outcome.detail
     counted = next(check for check in STAGE.checks if check.name == "rollouts_counted").run(context.lake)
-    assert counted.metadata["rollouts"] == 5
+    assert counted.metadata == {"rollouts": 5, "uncounted": 0, "open": 0}
 
 
 def test_nothing_of_the_attempts_is_alive(context: Context, batch: dict[str, dict[str, Any]]) -> None:
