@@ -1,0 +1,1 @@
+"""One module a job; each has `run(workdir: Path, runs: int) -> Result`."""
