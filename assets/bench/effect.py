@@ -13,6 +13,7 @@ from dataclasses import asdict
 
 from assets import logs, rollouts, sft, trajectories, verdicts
 from assets.bench.runs import FINISHED, KIND, STARTED, BenchRun, counted_by_rollout
+from assets.bench.serving import served, serving_config
 from assets.bench.suites import Suite, load_suite
 from assets.checkpoints import find_checkpoint
 from assets.rollouts import PlannedAttempt
@@ -76,6 +77,7 @@ def _plan(context: Context, suite: Suite, policy: str) -> tuple[BenchRun, Sequen
         "turn_limit": capped.profile.rollouts.turn_limit,
         "score_column": SCORE_COLUMN,
         "rollouts": sorted(attempt.rollout_id for attempt in planned),
+        "serving": serving_config(section.repeats) if policy.startswith("checkpoint:") else None,
     }
     name = planned[0].policy if planned else policy
     run_id = digest(suite.name, suite.version, name, config, section.seed)
@@ -119,7 +121,7 @@ def _start(context: Context, suite: Suite, run: BenchRun) -> None:
 
 
 def _run(context: Context, run: BenchRun, planned: Sequence[PlannedAttempt]) -> None:
-    with nullcontext():
+    with served(context, run.policy) if run.policy_kind == "checkpoint" else nullcontext():
         rollouts.run_batch(_capped(context, run.policy), planned)
 
 
