@@ -38,19 +38,31 @@ def lint(bundle: TaskBundle) -> list[str]:
         found.append(f"instruction has {words} words, not {WORDS[0]} to {WORDS[1]}")
     outputs = set(bundle.expected_outputs)
     found += [f"instruction names the input {path}, which is absent" for path in missing_inputs(bundle)]
-    found += [f"instruction does not name the output {p}" for p in sorted(outputs) if p not in bundle.instruction]
+    found += [f"instruction does not name the output {p}" for p in sorted(outputs) if not _named(p, bundle.instruction)]
     found += [f"output {path} is there from the start" for path in sorted(leaks(bundle))]
     names = verifier_checks(bundle.reward["check.py"].decode("utf-8"))
     found += [f"verifier has two checks called {name}" for name, n in Counter(names).items() if n > 1]
     return found
 
 
+def _named(path: str, instruction: str) -> bool:
+    """Whether an instruction names a path, itself or by a pattern such as `site/*.html` or `replies/<ticket>.md`."""
+    folder, _, name = path.rpartition("/")
+    suffix = "." + name.rsplit(".", 1)[-1]
+    pattern = rf"{re.escape(folder)}/(\*|<\w+>){re.escape(suffix)}"
+    return path in instruction or re.search(pattern, instruction) is not None
+
+
 def leaks(bundle: TaskBundle) -> set[str]:
-    """Oracle files whose content stands in an input, whole or as all of its longer lines."""
+    """Oracle files whose content stands in an input: whole, or, for new files, as all of its longer lines."""
     found = set()
     given = "\n".join(content.decode("utf-8", "replace") for content in bundle.inputs.values())
     lines_given = {line.strip() for line in given.splitlines()}
     for path, content in (bundle.oracle or {}).items():
+        if content in bundle.inputs.values():
+            found.add(path)
+        if path in bundle.inputs:
+            continue
         lines = [line.strip() for line in content.decode("utf-8", "replace").splitlines() if len(line.strip()) > 12]
         if lines and all(line in lines_given for line in lines):
             found.add(path)
