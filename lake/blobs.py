@@ -15,7 +15,6 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from lake.durable import fsync
-from lake.engine import Place
 from lake.ids import Json, sha256_hex, utc_now
 from lake.schema.log import BLOBS
 from lake.settings import MAX_INLINE
@@ -52,7 +51,7 @@ def known(store: Store, wanted: Iterable[str], version: int) -> set[str]:
     found: set[str] = set()
     if not shas:
         return found
-    cursor = store.engines.get().cursor({"blobs": Place(store.path("blobs"), version)})
+    cursor = store.engines.get().cursor({"blobs": store.place("blobs", version)})
     for start in range(0, len(shas), _LOOKUP):
         part = shas[start : start + _LOOKUP]
         query = "select distinct sha256 from blobs where sha256 in (select unnest($wanted))"

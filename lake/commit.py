@@ -23,7 +23,6 @@ from deltalake import DeltaTable
 from lake import blobs as _blobs
 from lake import crash
 from lake.durable import file_lock
-from lake.engine import Place
 from lake.errors import LogError, ReplayError
 from lake.ids import Json, event_id, sha256_hex, utc_now
 from lake.schema.log import EVENTS
@@ -41,7 +40,7 @@ from lake.store import Prepared, Store, is_done, next_batch
 COMMITTERS: Final = "clawgym.committer"
 """Application id every append to `events` carries."""
 
-_BATCH_BYTES: Final = 32 * 1024 * 1024
+_BATCH_BYTES: Final = 8 * 1024 * 1024
 """Segment bytes that go into one Delta commit; bounds the memory of a round."""
 
 _TURNS: Final = 5
@@ -318,7 +317,7 @@ def _stream_heads(store: Store, streams: set[StreamKey], version: int) -> dict[S
         return {}
     ordered = sorted(streams)
     wanted = pa.table({"stream_kind": [kind for kind, _ in ordered], "stream_id": [stream for _, stream in ordered]})
-    cursor = store.engines.get().cursor({"events": Place(store.path("events"), version)})
+    cursor = store.engines.get().cursor({"events": store.place("events", version)})
     cursor.register("wanted", wanted)
     found = cursor.execute(
         "select stream_kind, stream_id, max(seq) + 1 from events semi join wanted using (stream_kind, stream_id)"

@@ -39,10 +39,12 @@ _EXPLAIN = re.compile(r"^\s*explain(\s+analyze)?(\s*\([^)]*\))?", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Place:
-    """One version of one table: its folder and Delta version."""
+    """One version of one table."""
 
     path: Path
     version: int
+    made: int
+    """Identity of the folder's first log entry: another lake at the same path is another place."""
 
 
 def quote(identifier: str) -> str:
@@ -118,16 +120,19 @@ class Engine:
         return base
 
 
+_CODE = Engine()
+"""One instance for the code of the whole process: opening one costs more than most queries."""
+
 EngineKind = Literal["code", "person", "projection"]
 """Whose SQL it is: this project's, a person's (confined to the lake), or a projection's (confined, one thread)."""
 
 
 class Engines:
-    """The DuckDB instances over one lake, each opened when first needed."""
+    """The DuckDB instances over one lake, each opened when first needed; that for code serves all lakes."""
 
     def __init__(self, root: Path) -> None:
         self._engines: dict[EngineKind, Engine] = {
-            "code": Engine(),
+            "code": _CODE,
             "person": Engine(confined_to=root),
             "projection": Engine(confined_to=root, threads=1),
         }
@@ -211,7 +216,7 @@ def connect(
             checked by `check_read_only`, since DuckDB may write where it may read.
     """
     at = versions or {}
-    places = {name: Place(store.path(name), at[name] if name in at else store.version(name)) for name in TABLES}
+    places = {name: store.place(name, at.get(name)) for name in TABLES}
     cursor = store.engines.get("person" if read_only else "code").cursor(places)
     if views:
         for name, definition in view_definitions().items():

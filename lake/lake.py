@@ -15,7 +15,6 @@ from lake import commit as _commit
 from lake import projection as _projection
 from lake import raw as _raw
 from lake import snapshots as _snapshots
-from lake.engine import Place
 from lake.ids import Json
 from lake.reader import Event, Params, Reader
 from lake.spool import Spool
@@ -71,9 +70,7 @@ class Lake:
 
     def now(self) -> Reader:
         """A reader of the newest state; each table is pinned when first read."""
-        return Reader(
-            self.root, self.store.engines, lambda name: Place(self.store.path(name), self.store.version(name))
-        )
+        return Reader(self.root, self.store.engines, self.store.place)
 
     def at(self, as_of: str) -> Reader:
         """A reader of the state at a snapshot id, or at a UTC time in ISO 8601 (the latest snapshot not later).
@@ -81,13 +78,13 @@ class Lake:
         A table that did not exist then reads as empty.
         """
         versions = self.versions_at(as_of)
-        return Reader(self.root, self.store.engines, lambda name: Place(self.store.path(name), versions.get(name, 0)))
+        return Reader(self.root, self.store.engines, lambda name: self.store.place(name, versions.get(name, 0)))
 
     def table(self, name: str, version: int | None = None) -> pa.Table:
         """A whole table, ordered by its key (or declared order), now or at a Delta version."""
         if version is None:
             return self.now().table(name)
-        return Reader(self.root, self.store.engines, lambda n: Place(self.store.path(n), version)).table(name)
+        return Reader(self.root, self.store.engines, lambda n: self.store.place(n, version)).table(name)
 
     def rows(self, name: str) -> list[dict[str, Json]]:
         """A whole (small) table as dicts."""

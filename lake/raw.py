@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from lake import blobs as _blobs
 from lake import crash
-from lake.engine import Place
 from lake.errors import LogError, ReplayError
 from lake.ids import Json, record_key, sha256_hex, utc_now
 from lake.schema.log import RAW_RECORDS
@@ -78,7 +77,7 @@ def append_raw(
 
 def is_forgotten(store: Store, source_id: str) -> bool:
     """Whether a source was taken out of the lake on purpose."""
-    events = Place(store.path("events"), store.version("events"))
+    events = store.place("events")
     query = "select 1 from events where stream_kind = $kind and stream_id = $source limit 1"
     cursor = store.engines.get().cursor({"events": events})
     return cursor.execute(query, {"kind": FORGET, "source": source_id}).fetchone() is not None

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Literal
 import pyarrow as pa
 
 from lake.digest import sorted_digest, table_digest
-from lake.engine import Place
 from lake.errors import LakeError, ReplayError
 from lake.ids import Json
 from lake.projection import Projection, build_record, compute, fingerprint, write
@@ -104,7 +103,7 @@ def replay(lake: Lake, projections: Iterable[Projection], *, keep: bool = False)
     rebuilt = Reader(
         lake.root,
         lake.store.engines,
-        lambda name: Place(scratch.path(name), scratch.version(name)) if name in made else live.place(name),
+        lambda name: scratch.place(name) if name in made else live.place(name),
     )
     try:
         scratch.ensure(sorted(made))

@@ -30,7 +30,7 @@ from lake.settings import MAX_PAYLOAD
 UNFINISHED: Final = ".new-"
 """Prefix of a spool folder that is not locked yet; the committer does not look into it."""
 
-SEGMENT_BYTES: Final = 16 * 1024 * 1024
+SEGMENT_BYTES: Final = 4 * 1024 * 1024
 """A segment of this size seals itself, which bounds what a committer holds in memory. Bytes."""
 
 effects_forbidden: ContextVar[bool] = ContextVar("effects_forbidden", default=False)

@@ -18,7 +18,7 @@ from deltalake import CommitProperties, DeltaTable, Transaction, WriterPropertie
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
 from lake.durable import fsync
-from lake.engine import Engines
+from lake.engine import Engines, Place
 from lake.errors import LakeError
 from lake.ids import Json
 from lake.schema import TABLES, Table
@@ -47,6 +47,19 @@ class Store:
     def path(self, name: str) -> Path:
         """Folder of a table: `log/<name>` or `tables/<name>`."""
         return self.root / ("log" if TABLES[name].kind == "log" else "tables") / name
+
+    def place(self, name: str, version: int | None = None) -> Place:
+        """A table at a version, the current one where none is given.
+
+        Raises:
+            LakeError: there is no table.
+        """
+        at = self.version(name) if version is None else version
+        try:
+            made = (self.path(name) / "_delta_log" / f"{0:020}.json").stat()
+        except OSError as error:
+            raise LakeError(f"table {name} of {self.root} is not there: {error}; run `clawgym lake verify`") from error
+        return Place(self.path(name), at, made.st_ino ^ made.st_mtime_ns)
 
     def ensure(self, names: Iterable[str] = TABLES) -> None:
         """Create the tables that are not there yet, empty, from their schema; add columns declared since."""

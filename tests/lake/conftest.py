@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,14 @@ import lake
 from lake import Lake
 
 
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new lake, to be copied: making every table anew costs more than most tests."""
+    return lake.open(tmp_path_factory.mktemp("template") / "lake").root
+
+
 @pytest.fixture
-def empty(tmp_path: Path) -> Lake:
+def empty(template: Path, tmp_path: Path) -> Lake:
     """A new lake."""
+    shutil.copytree(template, tmp_path / "lake")
     return lake.open(tmp_path / "lake")

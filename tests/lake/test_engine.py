@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import shutil
 import threading
 from pathlib import Path
 
@@ -233,3 +234,15 @@ def test_unreadable_table_is_a_lake_error(empty: Lake) -> None:
         entry.write_text("nonsense") if entry.is_file() else None
     with pytest.raises(LakeError, match="verify"):
         lake.open(empty.root).table("personas")
+
+
+def test_another_lake_at_the_same_path_is_another_lake(tmp_path: Path) -> None:
+    for count in (1, 2):
+        opened = lake.open(tmp_path / "lake")
+        for n in range(count):
+            with opened.spool("tests") as spool:
+                spool.stream("persona", f"p{n}").emit("persona.noted", {})
+        opened.commit()
+        assert opened.sql("select count(*) from events").fetchall() == [(count,)]
+        assert len(list(opened.events())) == count
+        shutil.rmtree(tmp_path / "lake")
