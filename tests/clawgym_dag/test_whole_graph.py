@@ -198,10 +198,14 @@ def walk(nodes: list[dict[str, object]]) -> Iterator[dict[str, object]]:
 
 
 def test_as_of_shows_the_past(root: Path, opened: Lake) -> None:
-    ((first,),) = values(opened, "select min_by(snapshot_id, recorded_at) from snapshots")
-    then = run(root, "sql", "select count(*) as n from bench_scores", "--json", "--as-of", str(first))
-    assert then.returncode == 0, then.stderr
-    assert json.loads(then.stdout)[0]["n"] > 0
+    """Training took a snapshot before there was any score; the run took one when there was."""
+    ((before, after),) = values(
+        opened, "select min_by(snapshot_id, recorded_at), max_by(snapshot_id, recorded_at) from snapshots"
+    )
+    for snapshot, scored in ((before, False), (after, True)):
+        read = run(root, "sql", "select count(*) as n from bench_scores", "--json", "--as-of", str(snapshot))
+        assert read.returncode == 0, read.stderr
+        assert (json.loads(read.stdout)[0]["n"] > 0) is scored
 
 
 def test_dagster_knows_the_runs_and_every_check_passed(opened: Lake) -> None:
