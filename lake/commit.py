@@ -111,6 +111,9 @@ def commit(store: Store, *, locked: bool = True) -> Committed:
 
 def _round(store: Store) -> Committed:
     waiting, problems = _waiting(store)
+    if not waiting and not problems:
+        _sweep(store.root)
+        return Committed(0, 0, 0, 0)
     base = _heads_now(store, {key for segments in waiting.values() for segment in segments for key in segment.streams})
     order, gaps = _in_order(waiting, base.heads)
     total = Committed(0, 0, 0, 0)
@@ -140,12 +143,13 @@ def _waiting(store: Store) -> tuple[dict[str, list[Segment]], list[str]]:
     """The segments to commit of each spool, in order, and what is wrong with the others."""
     found: dict[str, list[Segment]] = {}
     problems: list[str] = []
-    events = store.delta("events")
+    events: DeltaTable | None = None
     for spool in spool_folders(store.root):
         abandoned = is_orphan(spool)  # before listing: a dead owner's folder no longer changes
         paths = takeable(spool, abandoned=abandoned)
         if not paths:
             continue
+        events = events or store.delta("events")
         done = events.transaction_version(spool.name)
         number = 0 if done is None else done + 1
         for path in paths:

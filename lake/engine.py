@@ -30,6 +30,9 @@ _MAX_ATTACHED = 512
 """Pinned table versions one DuckDB instance holds; then a fresh instance takes over and the old one goes when its
 last cursor does."""
 
+_READABLE = ("log", "tables", "replay")
+"""Folders of a lake that confined SQL can reach; not the attempts' folders, nor spools."""
+
 _WORD = re.compile(r"[a-z_][a-z0-9_]*")
 _CATALOGUE = re.compile(r"\b(show|describe|summarize|pragma|information_schema|duckdb_\w+|query|query_table|columns)\b")
 _CREATE_VIEW = re.compile(r"((?:^|\n)[ \t]*)create\s+(?:or\s+replace\s+)?view\s+", re.IGNORECASE)
@@ -66,7 +69,7 @@ class Engine:
 
     def __init__(self, confined_to: Path | None = None, threads: int | None = None) -> None:
         """Args:
-        confined_to: when given, SQL can reach no file outside this folder and can change no setting.
+        confined_to: when given, SQL can reach no file but the tables of this lake and can change no setting.
         threads: DuckDB threads; 1 makes sums of floats come out the same every time.
         """
         self._confined_to, self._threads = confined_to, threads
@@ -114,7 +117,8 @@ class Engine:
         if self._threads is not None:
             base.execute(f"set threads = {int(self._threads)}")
         if self._confined_to is not None:
-            base.execute(f"set allowed_directories = [{literal(str(self._confined_to) + '/')}]")
+            folders = ", ".join(literal(f"{self._confined_to / name}/") for name in _READABLE)
+            base.execute(f"set allowed_directories = [{folders}]")
             base.execute("set enable_external_access = false")
             base.execute("set lock_configuration = true")
         return base

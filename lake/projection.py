@@ -27,6 +27,7 @@ from lake.reader import Event, Params, Reader
 from lake.schema import TABLES
 from lake.spool import effects_forbidden
 from lake.store import Store
+from lake.upcast import UPCASTERS
 
 if TYPE_CHECKING:
     from lake.lake import Lake
@@ -235,6 +236,12 @@ def query_declared(reader: Reader, query: str, params: Params, projection: Proje
     check_read_only(query)
     if found := _IMPURE.search(query):
         raise LakeError(f"projection {projection.name}: SQL may not use {found[0]!r}, it gives other rows each time")
+    old = [kind for kind in projection.events if any(kind == upcast for upcast, _ in UPCASTERS)]
+    if old and "payload" in query:
+        raise LakeError(
+            f"projection {projection.name}: SQL sees payloads as stored, but {old[0]} has older shapes; "
+            "read it by events()"
+        )
     cursor = reader.cursor(projection.tables, "projection")
     if projection.events:
         kinds = ", ".join(literal(kind) for kind in projection.events)

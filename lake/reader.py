@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
@@ -151,7 +151,7 @@ class Reader:
                 text = row[9] if row[9] is not None else large[row[10]].decode("utf-8", "surrogatepass")
                 version, payload = upcast(row[4], row[5], json.loads(text))
                 yield Event(
-                    row[0], row[1], row[2], row[3], row[4], version, row[6], row[7], row[8], payload,
+                    row[0], row[1], row[2], row[3], row[4], version, row[6].astimezone(UTC), row[7], row[8], payload,
                 )  # fmt: skip
 
     def streams(self, kind: str, terminal: Sequence[str] = ()) -> set[str]:

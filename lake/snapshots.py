@@ -29,7 +29,9 @@ def listing(reader: Reader) -> list[dict[str, Json]]:
 
 def take(store: Store, reader: Reader, reason: str, run_id: str | None) -> str:
     """Record the versions of all tables; the last snapshot's id when they did not change since."""
-    versions = {name: reader.version(name) for name in TABLES if name != "snapshots"}
+    # What is computed is looked at before what it is computed from: a commit in between makes the log newer than the
+    # tables, never older.
+    versions = {name: reader.version(name) for name in reversed(TABLES) if name != "snapshots"}
     text = canonical(versions)
     snapshot_id = ""
 

@@ -13,6 +13,7 @@ import os
 import threading
 import time
 import uuid
+import warnings
 import weakref
 from collections.abc import Iterator
 from contextvars import ContextVar
@@ -171,6 +172,12 @@ class Spool:
             line = line[os.write(self._fd, line) :]
         if self._size >= SEGMENT_BYTES:
             self.seal()
+
+    def __del__(self) -> None:
+        """Let go of a spool nobody closed: its committer then takes it like that of a dead owner."""
+        if not getattr(self, "_closed", True):
+            warnings.warn(f"spool {self.spool_id} was never closed; its lines are kept", ResourceWarning, stacklevel=2)
+            self._give_up()
 
     def __enter__(self) -> Self:
         return self

@@ -10,8 +10,10 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, WriterProperties, write_deltalake
@@ -186,9 +188,10 @@ class Store:
         while (entry := log / f"{version:020}.json").exists():
             for action in read_log_entry(entry):
                 if "add" in action:
-                    file = folder / action["add"]["path"]
+                    file = folder / unquote(action["add"]["path"])
                     folders.add(file.parent)
-                    fsync(file)
+                    with suppress(FileNotFoundError):  # merged into another one meanwhile
+                        fsync(file)
             fsync(entry)
             version += 1
         for path in sorted(folders):

@@ -100,6 +100,16 @@ def test_person_may_query(filled: Lake, statement: str) -> None:
     assert filled.sql(statement, read_only=True).fetchall()
 
 
+def test_person_reads_tables_of_the_lake_only(filled: Lake) -> None:
+    secret = filled.root / "attempts" / "a1" / "state.json"
+    secret.parent.mkdir(parents=True, exist_ok=True)
+    secret.write_text('{"token": 1}')
+    with pytest.raises(duckdb.PermissionException):
+        filled.sql(f"select * from read_text('{secret}')", read_only=True).fetchall()
+    with pytest.raises(duckdb.Error):
+        filled.sql("select * from 'https://127.0.0.1:9/x.parquet'", read_only=True).fetchall()
+
+
 def test_settings_of_a_persons_sql_are_locked(filled: Lake) -> None:
     cursor = connect(filled.store, read_only=True)
     for setting in ("enable_external_access = true", "allowed_directories = ['/']", "lock_configuration = false"):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from lake import Lake
-from lake.errors import UsageError
+from lake.errors import LakeError, UsageError
 from lake.upcast import UPCASTERS
 from tests.lake import workload
 
@@ -72,3 +73,6 @@ def test_old_events_are_read_in_the_newest_shape(empty: Lake, monkeypatch: pytes
     (stored,) = empty.rows("events")
     assert stored["type_version"] == 1
     assert "names" not in stored["payload"], "stored bytes stay"
+    sql = replace(workload.PERSONAS, build=lambda view: view.sql("select payload from events"))
+    with pytest.raises(LakeError, match=r"SQL sees payloads as stored, but persona\.created has older shapes"):
+        empty.build(sql, force=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import threading
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,7 @@ def test_event_comes_back_as_it_was_stated(empty: Lake) -> None:
     created, imported = empty.events()
     assert created.event_id == first == event_id("persona", "p", 0)
     assert created.payload == {"ü": [1, None, 2.5]}
+    assert created.occurred_at.tzinfo is UTC
     assert (created.occurred_at, created.actor, created.seq, created.type_version) == (WHEN, "tests", 0, 1)
     assert (imported.caused_by, imported.type_version) == (first, 3)
     assert empty.rows("events")[0]["run_id"] == "run-1"
@@ -373,3 +375,12 @@ def test_rows_are_in_the_declared_schema(empty: Lake) -> None:
     empty.commit()
     assert empty.table("events").schema.equals(EVENTS.arrow)
     assert lake.open(empty.root).table("events").num_rows == 1
+
+
+def test_spool_that_nobody_closed_is_taken_when_it_goes(empty: Lake) -> None:
+    spool = empty.spool("tests")
+    spool.stream("persona", "p").emit("persona.noted", {})
+    with pytest.warns(ResourceWarning, match="was never closed"):
+        del spool
+        gc.collect()
+    assert empty.commit().events == 1
