@@ -212,7 +212,8 @@ def _branch(
 ) -> CleanBranch:
     own = [step for step in steps if not step.context]
     times = [step.ts for step in own if step.ts is not None]
-    for before, after in pairwise(step for step in own if step.ts is not None):
+    in_log = sorted((step for step in own if step.ts is not None), key=lambda step: step.at.position)
+    for before, after in pairwise(in_log):
         if before.ts and after.ts and (before.ts - after.ts).total_seconds() > _OUT_OF_ORDER_S:
             findings.add(after.at, fields.TIME_ORDER, f"{(before.ts - after.ts).total_seconds():.0f} s back")
     header = _header_of(headers, branch.path[0])

@@ -204,7 +204,7 @@ def _entry(place: Place, value: dict[str, Json], kind: Json, ts: datetime | None
     elif entry.kind in _METADATA:
         findings.keep(place, "metadata")
     elif entry.kind == "custom":
-        if value.get("customType") in _NOISE_CUSTOM:
+        if str(value.get("customType")) in _NOISE_CUSTOM:
             findings.drop(place, NOISE)
         else:
             findings.keep(place, "metadata")

@@ -41,7 +41,8 @@ _PROGRAMS: Final[dict[str, str]] = {
          "jsonlint", "csvlint", "shellcheck", "ruff", "mypy", "flake8", "eslint", "tsc"),
         "check",
     ),
-    **dict.fromkeys(("cd", "echo", "printf", "export", "set", "true", ":", "sleep", "exit", "source", "."), ""),
+    **dict.fromkeys(("cd", "echo", "printf", "export", "set", "true", ":", "sleep", "exit", "source", ".",
+         "for", "while", "until", "case", "esac", "done", "fi", "else", "elif", "function", "{", "}"), ""),
 }  # fmt: skip
 """Program to phase; empty for those that do nothing by themselves. All others run something."""
 

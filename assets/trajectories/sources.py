@@ -32,7 +32,8 @@ class Source:
     rows: list[Row]
     newest: datetime | None
     """Latest time a record states."""
-    oldest: datetime | None
+    begun: datetime | None
+    """What the first record states (a fork's header is younger than the history it copied), else the earliest time."""
 
 
 @dataclass
@@ -92,7 +93,7 @@ def _source(records: list[tuple[Json, ...]], blobs: dict[str, bytes]) -> Source:
     ]
     times = [record[11] for record in records if record[11] is not None]
     ref = SourceRef(source_id, version, kind, session_id, attempt_id)
-    return Source(ref, rows, max(times, default=None), min(times, default=None))
+    return Source(ref, rows, max(times, default=None), records[0][11] or min(times, default=None))
 
 
 def _standing(source: Source) -> tuple[bool, datetime | int, int, int]:
@@ -112,5 +113,5 @@ def _sort_in(group: Group, source: Source) -> None:
 
 
 def _first_time(group: Group) -> str:
-    times = [source.oldest for source in group.transcripts if source.oldest is not None]
+    times = [source.begun for source in group.transcripts if source.begun is not None]
     return min(times).isoformat() if times else "~"

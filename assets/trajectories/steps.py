@@ -158,7 +158,7 @@ def result_step(entry: Entry, content: Content, findings: Findings) -> Step:
 def _error(flag: bool, details: dict[str, Json], step: Step) -> tuple[str, Rule] | None:
     if flag:
         return "is_error", fields.ERROR_IS_ERROR
-    if details.get("status") in _FAILED_STATUS:
+    if str(details.get("status")) in _FAILED_STATUS:
         return "details_status", fields.ERROR_STATUS
     if step.exit_code:
         return "exit_code", fields.ERROR_EXIT

@@ -75,7 +75,7 @@ def _set_parents(read: Read, by_id: dict[str, Entry], findings: Findings) -> Non
 
 
 def _open_rings(entries: list[Entry], by_id: dict[str, Entry], findings: Findings) -> None:
-    """Hang the first entry of each ring on the entry before the ring."""
+    """Hang the first entry of each ring on the nearest entry before it that does not hang on the ring."""
     done: set[str] = set()
     order = {entry.id: number for number, entry in enumerate(entries)}
     for entry in entries:
@@ -87,8 +87,9 @@ def _open_rings(entries: list[Entry], by_id: dict[str, Entry], findings: Finding
         if at is not None and at.id in walked:
             ring = list(walked)[list(walked).index(at.id) :]
             first = min(ring, key=lambda found: order[found])
-            number = order[first]
-            by_id[first].parent = entries[number - 1].id if number else None
+            earlier = (entries[number] for number in range(order[first] - 1, -1, -1))
+            before = next((found for found in earlier if not _hangs_on(found, by_id[first], by_id)), None)
+            by_id[first].parent = before.id if before is not None else None
             findings.add(by_id[first], structure.PARENT_CYCLE, f"ring of {len(ring)}")
         done.update(walked)
 
@@ -111,13 +112,23 @@ def _bridge(entries: list[Entry], by_id: dict[str, Entry]) -> None:
     for entry in entries:
         if (is_mirror(entry) or is_injected(entry)) and entry.parent in newest:
             answer = newest[entry.parent]
-            if answer.role in ("assistant", "toolResult"):
+            if answer.role in ("assistant", "toolResult") and not _hangs_on(answer, entry, by_id):
                 entry.parent = answer.id
         at: str | None = entry.parent
         newest[at] = entry
         while at is not None and at in by_id and by_id[at].role != "user":
             at = by_id[at].parent
             newest[at] = entry
+
+
+def _hangs_on(entry: Entry, other: Entry, by_id: dict[str, Entry]) -> bool:
+    """Whether one entry is the other or below it; ends on rings that are still closed."""
+    walked: set[str] = set()
+    at: Entry | None = entry
+    while at is not None and at is not other and at.id not in walked:
+        walked.add(at.id)
+        at = by_id.get(at.parent) if at.parent is not None else None
+    return at is other
 
 
 def _speaks(entry: Entry) -> bool:

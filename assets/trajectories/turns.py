@@ -109,11 +109,11 @@ class Reader:
             self._findings.drop(entry, noise.INJECTED)
             return None
         content = self._content(entry, "")
-        stop = entry.message.get("stopReason")
+        stop = str(entry.message.get("stopReason"))
         found.last = stop if stop in ("error", "aborted", "length") else "assistant"
         said = content.text.strip() if content.text.strip() != _FAILED or stop != "error" else ""
         if not (said or content.thinking or content.calls):
-            empty = {"error": noise.FAILED_TURN, "aborted": noise.ABORTED_TURN}.get(str(stop), noise.EMPTY_TURN)
+            empty = {"error": noise.FAILED_TURN, "aborted": noise.ABORTED_TURN}.get(stop, noise.EMPTY_TURN)
             self._findings.drop(entry, empty, str(entry.message.get("errorMessage") or "")[:200])
             return None
         if is_silence(content.text) and not content.calls:
