@@ -11,6 +11,7 @@ from typing import Final
 
 import dagster as dg
 
+from assets.dagster_plots import draw
 from lake import Lake
 from lake.schema import TABLES, Column, Table
 
@@ -92,4 +93,7 @@ def build_metadata(
         metadata["digest"] = dg.MetadataValue.text(digest)
     for counted, value in effect.items():
         metadata[f"effect/{counted}"] = dg.MetadataValue.int(value)
+    plot = draw(lake, name)
+    if plot is not None:
+        metadata["plot"] = dg.MetadataValue.md(plot)
     return metadata

@@ -1,4 +1,4 @@
-"""The Dagster definitions: assets, checks, jobs, resources, executor.
+"""The Dagster definitions: assets, checks, jobs, sensors, resources, executor.
 
 Belongs here: putting the parts together. Does not belong here: any part.
 """
@@ -12,8 +12,10 @@ import dagster as dg
 
 from assets.dagster_assets import stage_tables
 from assets.dagster_metadata import LOG_GROUP, definition_metadata
+from assets.dagster_plots import draw
 from clawgym_dag.jobs import JOBS, SNAPSHOTS_KEY
 from clawgym_dag.resources import LakeResource, LogProgress, ProfileResource
+from clawgym_dag.sensors import SENSORS
 from clawgym_dag.stages import ASSETS, STAGES
 from lake import Lake
 from lake.schema import TABLES
@@ -38,15 +40,19 @@ def snapshots(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
     count = lake.store.delta(SNAPSHOTS_KEY).count()
     return dg.MaterializeResult(
         data_version=dg.DataVersion(snapshot_id),
-        metadata={"snapshot_id": snapshot_id, "dagster/row_count": count},
+        metadata={
+            "snapshot_id": snapshot_id,
+            "dagster/row_count": count,
+            "plot": dg.MetadataValue.md(draw(lake, SNAPSHOTS_KEY) or ""),
+        },
     )
 
 
-def build_defs(profile: str = "demo", overrides: Mapping[str, object] | None = None) -> dg.Definitions:
+def build_defs(profile: str = "", overrides: Mapping[str, object] | None = None) -> dg.Definitions:
     """All definitions.
 
     Args:
-        profile: name or path of the profile the runs use.
+        profile: name or path of the profile the runs use; that of `CLAWGYM_PROFILE`, else `demo`, where empty.
         overrides: resources that replace the default ones, by name: `lake`, `profile`, `progress`.
     """
     resources: dict[str, object] = {
@@ -69,10 +75,11 @@ def build_defs(profile: str = "demo", overrides: Mapping[str, object] | None = N
         assets=[*log, *(a for a in ASSETS if not isinstance(a, dg.AssetChecksDefinition)), snapshots],
         asset_checks=[c for c in ASSETS if isinstance(c, dg.AssetChecksDefinition)],
         jobs=JOBS,
+        sensors=SENSORS,
         resources=resources,
         executor=dg.in_process_executor,
     )
 
 
 defs = build_defs()
-"""What Dagster loads, with the profile `demo`."""
+"""What Dagster loads."""

@@ -11,6 +11,8 @@ from typing import Any, Final
 import dagster as dg
 
 from assets.dagster_assets import stage_tables
+from clawgym_dag.partitions import JOB as BATCHES_JOB
+from clawgym_dag.partitions import daily_batch
 from clawgym_dag.stages import STAGES
 from lake import Lake
 from lake.replay import in_order
@@ -21,6 +23,7 @@ STAGES_OF_JOB: Final[dict[str, tuple[str, ...]]] = {
     "demo": tuple(stage.name for stage in STAGES),
     "synthesise_tasks": ("personas", "skills", "tasks", "workspaces", "audits"),
     "collect_rollouts": ("rollouts", "logs", "trajectories", "verdicts"),
+    "collect_batches": ("rollouts", "logs", "trajectories", "verdicts"),
     "ingest_logs": ("logs", "trajectories"),
     "train_sft": ("sft", "checkpoints"),
     "run_bench": ("bench",),
@@ -31,6 +34,7 @@ _DOCS: Final = {
     "demo": "The whole loop, from personas to bench scores.",
     "synthesise_tasks": "Propose tasks, prepare their workspaces and audit their verifiers.",
     "collect_rollouts": "Run the agent on accepted training tasks, clean its logs and grade its workspaces.",
+    "collect_batches": "As collect_rollouts, a batch a day: the partition is the batch's name and its seed.",
     "ingest_logs": "Take in logs of others (profile section `logs`) and clean them.",
     "train_sft": "Filter trajectories and fine-tune on what is kept.",
     "run_bench": "Score the profile's policies on the held-out suite.",
@@ -66,7 +70,10 @@ def asset_job(name: str) -> Any:  # dagster does not export the type of an unres
     """The job `name` of `STAGES_OF_JOB`."""
     tables = [table for stage in STAGES if stage.name in STAGES_OF_JOB[name] for table in stage_tables(stage)]
     return dg.define_asset_job(
-        name, selection=dg.AssetSelection.assets(*tables, SNAPSHOTS_KEY), description=_DOCS[name]
+        name,
+        selection=dg.AssetSelection.assets(*tables, SNAPSHOTS_KEY),
+        description=_DOCS[name],
+        config=daily_batch if name == BATCHES_JOB else None,
     )
 
 

@@ -5,14 +5,21 @@ Belongs here: Dagster resources. Does not belong here: what is done with them.
 
 from __future__ import annotations
 
-from typing import Protocol
+import os
+from typing import Final, Protocol
 
 import dagster as dg
 
 import lake
-from assets.profile import Profile
+from assets.profile import LogsSection, Profile
 from assets.stage import Progress, StageRun
 from clawgym_dag.profiles import load_profile
+
+PROFILE_VARIABLE: Final = "CLAWGYM_PROFILE"
+"""Profile of the runs that Dagster starts: a name or the path of a .toml file."""
+
+LOGS_VARIABLE: Final = "CLAWGYM_LOGS"
+"""Places of logs, separated as in PATH; instead of the profile's `logs.paths`."""
 
 
 class LakeResource(dg.ConfigurableResource[None]):
@@ -26,15 +33,23 @@ class LakeResource(dg.ConfigurableResource[None]):
 
 
 class ProfileResource(dg.ConfigurableResource[None]):
-    """The profile `name`: a file of `clawgym_dag/profiles/`, or a path to one; then `overrides` as TOML text."""
+    """The profile `name`: a file of `clawgym_dag/profiles/`, or a path to one; then `overrides` as TOML text.
 
-    name: str = "demo"
+    Where `name` is empty the environment says it: `CLAWGYM_PROFILE`, else `demo`, with the places in `CLAWGYM_LOGS`.
+    The command line names its profile, so that what was asked for there is not changed by the environment.
+    """
+
+    name: str = ""
     overrides: str = ""
 
     @property
     def profile(self) -> Profile:
         """The settings."""
-        return load_profile(self.name, self.overrides)
+        if self.name:
+            return load_profile(self.name, self.overrides)
+        profile = load_profile(os.environ.get(PROFILE_VARIABLE) or "demo", self.overrides)
+        places = tuple(filter(None, os.environ.get(LOGS_VARIABLE, "").split(os.pathsep)))
+        return profile.model_copy(update={"logs": LogsSection(paths=places)}) if places else profile
 
 
 class ProgressSource(Protocol):

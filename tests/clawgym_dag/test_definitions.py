@@ -55,9 +55,15 @@ def test_stages_read_earlier_stages_only() -> None:
 
 def test_jobs() -> None:
     wanted = {*STAGES_OF_JOB, "rebuild_lake"}
-    assert {"demo", "ingest_logs", "synthesise_tasks", "collect_rollouts", "train_sft", "run_bench"} == set(
-        STAGES_OF_JOB
-    )
+    assert set(STAGES_OF_JOB) == {
+        "demo",
+        "ingest_logs",
+        "synthesise_tasks",
+        "collect_rollouts",
+        "collect_batches",
+        "train_sft",
+        "run_bench",
+    }
     for name in wanted:
         job = DEFS.resolve_job_def(name)
         assert job.description
