@@ -13,6 +13,7 @@ import dagster as dg
 import lake
 from assets.profile import LogsSection, Profile
 from assets.stage import Progress, StageRun
+from clawgym_dag.partitions import of_day
 from clawgym_dag.profiles import load_profile
 
 PROFILE_VARIABLE: Final = "CLAWGYM_PROFILE"
@@ -36,15 +37,21 @@ class ProfileResource(dg.ConfigurableResource[None]):
     """The profile `name`: a file of `clawgym_dag/profiles/`, or a path to one; then `overrides` as TOML text.
 
     Where `name` is empty the environment says it: `CLAWGYM_PROFILE`, else `demo`, with the places in `CLAWGYM_LOGS`.
-    The command line names its profile, so that what was asked for there is not changed by the environment.
+    The command line names its profile, so that what was asked for there is not changed by the environment. `day` makes
+    it the profile of a daily batch.
     """
 
     name: str = ""
     overrides: str = ""
+    day: str = ""
 
     @property
     def profile(self) -> Profile:
         """The settings."""
+        profile = self._named()
+        return of_day(profile, self.day) if self.day else profile
+
+    def _named(self) -> Profile:
         if self.name:
             return load_profile(self.name, self.overrides)
         profile = load_profile(os.environ.get(PROFILE_VARIABLE) or "demo", self.overrides)
