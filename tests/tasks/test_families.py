@@ -125,7 +125,7 @@ def test_damaged_outputs_score_below_the_oracle(name: str, seed: int) -> None:
             with workspace(task.inputs, oracle, {path: changed}) as root:
                 if verifier.score(root) >= 1.0:
                     survivors.append(f"{path} {mutant}")
-        moved = {p: c for p, c in oracle.items() if p != path} | {path.replace("output/", "output/final/"): content}
+        moved = {p: c for p, c in oracle.items() if p != path} | {f"final/{path}": content}
         if path not in task.inputs:
             total += 1
             with workspace(task.inputs, moved) as root:
