@@ -162,6 +162,10 @@ KINDS: Final = (
 _DIGITS: Final = str.maketrans("123456789", "000000000")
 _LONG_NUMBERS: Final = ("0000000000", "0000 0000 00", "0000-0000-00", "0000 000000 0")
 """What a text with a card number or an IBAN holds once every digit is 0."""
+_SHORT_NUMBER: Final = "0000"
+_MARKERS: Final = tuple(sorted({marker for kind in KINDS for marker in kind.markers}))
+_NUMBERS: Final = "long number"
+"""Stands for a marker of the kinds that have none but digits."""
 
 
 class Masker:
@@ -203,11 +207,11 @@ class Masker:
     def mask_json(self, value: Json) -> str:
         """JSON text of a value with the secrets in its strings replaced."""
         text = dumps(value)
-        return text if self._mask(text)[0] == text else dumps(self.mask_value(value))
+        return text if self.mask(text) == text else dumps(self.mask_value(value))
 
     def mask_json_text(self, text: str) -> str:
         """JSON text with the secrets in its strings replaced; other text as a text."""
-        if self._mask(text)[0] == text:
+        if self.mask(text) == text:
             return text
         try:
             return dumps(self.mask_value(msgspec.json.decode(text)))
@@ -225,10 +229,12 @@ class Masker:
     def _mask(self, text: str) -> tuple[str, tuple[str, ...]]:
         lowered = text.lower()
         zeros = text.translate(_DIGITS)
-        numbers = any(mark in zeros for mark in _LONG_NUMBERS)
+        hits = {marker for marker in _MARKERS if marker in lowered}
+        if _SHORT_NUMBER in zeros and any(mark in zeros for mark in _LONG_NUMBERS):
+            hits.add(_NUMBERS)
         kinds: list[str] = []
-        for kind in KINDS:
-            if not (any(marker in lowered for marker in kind.markers) if kind.markers else numbers):
+        for kind in KINDS if hits else ():
+            if hits.isdisjoint(kind.markers or (_NUMBERS,)):
                 continue
 
             def replace(match: re.Match[str], kind: Kind = kind) -> str:

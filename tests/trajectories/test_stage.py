@@ -19,6 +19,7 @@ from assets.stage import Context
 from assets.trajectories import STAGE
 from assets.trajectories.exports.trl import export_lines, loss_report
 from lake import Lake, rows_table
+from lake.engine import SQL_ROOT
 from tests.trajectories.attempts import FIXTURES, context, make_attempt, state_attempt
 from tests.trajectories.sessions import Session, exec_call
 from tests.trajectories.test_secrets import CANARIES, planted
@@ -90,6 +91,14 @@ def test_tool_messages_follow_their_calls(built: Context) -> None:
                 assert not open_ids
                 open_ids = [call["id"] for call in message.get("tool_calls", ())]
         assert not open_ids
+
+
+def test_what_a_rule_touched_is_one_query(built: Context) -> None:
+    query = (SQL_ROOT / "trajectories" / "touched_by_rule.sql").read_text()
+    found = built.lake.sql(query, {"rule": "utf8_bom"}).fetchall()
+    assert [(row[0], row[2], row[5], Path(row[4]).name) for row in found] == [
+        ("utf8_bom", "repaired", 1, "utf8_bom.jsonl")
+    ]
 
 
 def test_a_second_build_gives_the_same_and_does_nothing(built: Context) -> None:
