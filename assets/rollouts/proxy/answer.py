@@ -73,7 +73,7 @@ def read_answer(body: bytes, *, streamed: bool) -> Answer:
 
 
 def _events(body: bytes) -> Iterator[str]:
-    for line in body.decode("utf-8", "replace").split("\n"):  # not splitlines: U+2028 and U+0085 may stand inside a text
+    for line in body.decode("utf-8", "replace").split("\n"):  # U+2028 may stand inside a text
         if line.startswith("data:"):
             yield line[5:].strip()
 
