@@ -2,8 +2,8 @@
 
 Belongs here: judging one call against the schemas served. Does not belong here: whether the call was wise.
 
-A call counts as tried when the endpoint returned one, or when the text holds the opening mark of one that nobody could
-read. It counts as valid when it names a tool that was served, its arguments are a JSON object, and all that the schema
+A call counts as tried when the endpoint returned one, or when the text holds the opening or the closing mark of one that
+nobody could read. It counts as valid when it names a tool that was served, its arguments are a JSON object, and all that the schema
 requires is there.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 
 from lake.ids import Json
 
-MARK = "<tool_call>"
+MARKS = ("<tool_call>", "</tool_call>")
 
 
 def count_calls(completion: Mapping[str, Json], tools: Sequence[Mapping[str, Json]]) -> tuple[int, int]:
@@ -24,7 +24,7 @@ def count_calls(completion: Mapping[str, Json], tools: Sequence[Mapping[str, Jso
     texts = content if isinstance(content, list) else [content]
     text = "".join(str(part.get("text", "")) if isinstance(part, dict) else str(part or "") for part in texts)
     schemas = {str(tool["function"]["name"]): tool["function"].get("parameters") or {} for tool in tools}
-    return len(calls) + text.count(MARK), sum(is_valid(call, schemas) for call in calls)
+    return len(calls) + max(map(text.count, MARKS)), sum(is_valid(call, schemas) for call in calls)
 
 
 def is_valid(call: Mapping[str, Json], schemas: Mapping[str, Mapping[str, Json]]) -> bool:

@@ -205,6 +205,7 @@ def test_what_a_well_formed_call_is(made: Json, wanted: tuple[int, int]) -> None
 def test_text_parts_and_nothing() -> None:
     parts = [{"type": "text", "text": "<tool_call>"}, {"type": "image_url"}]
     assert count_calls({"content": parts}, []) == (1, 0)
+    assert count_calls({"content": "{}</tool_call> and <tool_call>{}</tool_call>"}, []) == (2, 0)
     assert count_calls({"content": None, "tool_calls": None}, TOOLS) == (0, 0)
 
 
