@@ -2,9 +2,9 @@
 
 Belongs here: judging one call against the schemas served. Does not belong here: whether the call was wise.
 
-A call counts as tried when the endpoint returned one, or when the text holds the opening or the closing mark of one that
-nobody could read. It counts as valid when it names a tool that was served, its arguments are a JSON object, and all that the schema
-requires is there.
+A call counts as tried when the endpoint returned one, or when the text holds the opening or the closing mark of one
+that nobody could read. It counts as valid when it names a tool that was served, its arguments are a JSON object, and
+all that the schema requires is there.
 """
 
 from __future__ import annotations
