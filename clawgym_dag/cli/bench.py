@@ -99,5 +99,7 @@ def compare(first: str, second: str, lake_path: str | None, as_json: bool) -> No
         print_json({**figures, "variance": [None if split is None else asdict(split) for split in found.variance]})
         return
     difference = found.figures.difference
-    figures["difference"] = f"{difference.mean:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}]"
+    ends = (difference.low, difference.high)  # null below two tasks
+    interval = "" if None in ends else " [{:+.3f}, {:+.3f}]".format(*ends)
+    figures["difference"] = f"{difference.mean:+.3f}{interval}"
     print_record(figures, as_json=False)
