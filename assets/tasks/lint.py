@@ -12,6 +12,7 @@ from collections import Counter
 from typing import Final
 
 from assets.tasks.bundle import TaskBundle
+from assets.tasks.taxonomy import BENCH_CATEGORIES, OFFLINE_OPERATIONS, SCENARIOS
 
 WORDS: Final = (90, 650)
 """Bounds of an instruction's length in words."""
@@ -80,10 +81,15 @@ def verifier_checks(source: str) -> list[str]:
 
 
 def families_verifiable(bundle: TaskBundle) -> list[str]:
-    """Own families only: at least six named checks, an oracle for every output, a plan with slips and two flaws."""
+    """Own families only: known labels, six named checks or more, an oracle for every output, a plan with mistakes."""
     if bundle.family is None:
         return []
     found = []
+    if bundle.scenario_subcategory not in SCENARIOS.get(bundle.scenario_category or "", ()):
+        found.append(f"{bundle.scenario_category} / {bundle.scenario_subcategory} is not in the taxonomy")
+    unknown = sorted(set(bundle.operations) - set(OFFLINE_OPERATIONS))
+    if unknown or not bundle.operations or bundle.bench_category not in BENCH_CATEGORIES:
+        found.append(f"labels outside the taxonomy: {unknown or bundle.bench_category}")
     if len(verifier_checks(bundle.reward["check.py"].decode("utf-8"))) < 6:
         found.append("fewer than six named checks")
     if set(bundle.oracle or {}) != set(bundle.expected_outputs):

@@ -77,4 +77,7 @@ def plan(steps: Sequence[Step], slips: Sequence[Slip], flaws: Sequence[Flaw], cl
     indices = [slip.before for slip in slips] + [i for flaw in flaws for i in (*flaw.replace, *flaw.drop)]
     if any(not 0 <= i < count for i in indices) or steps[0].with_previous:
         raise StageError(f"a plan of {count} steps has slips or flaws at {sorted(indices)}; mend the family")
+    inside = [slip.before for slip in slips if steps[slip.before].with_previous]
+    if inside:
+        raise StageError(f"slips at {inside} would tear calls of one message apart; move them before its first call")
     return Plan(tuple(steps), tuple(slips), tuple(flaws), closing)

@@ -180,7 +180,7 @@ def _plan(rng: random.Random, pages: list[Page]) -> Plan:
         verify("cat output/catalogue.jsonl", "And the catalogue.", beside=True),
     ]  # fmt: skip
     slips = [
-        Slip(2, read("site/index.html"), "There is no index page; I'll take the product pages."),
+        Slip(1, read("site/index.html"), "There is no index page; I'll take the product pages."),
         Slip(7, run(f"python3 {name.rsplit('.', 1)[0]}"), "The ending was missing."),
         Slip(8, edit(f"site/{pages[0].name}", [("<title></title>", "<title>x</title>")]),
              "No page has an empty title; the script took care of them."),

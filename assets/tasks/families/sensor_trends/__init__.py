@@ -223,7 +223,7 @@ def _plan(rng: random.Random, run_length: int, steady: float) -> Plan:
                "A last consistency check."),
     ]  # fmt: skip
     slips = [
-        Slip(2, read("data/calibration.yml"), "The file is calibration.yaml."),
+        Slip(1, read("data/calibration.yml"), "The file is calibration.yaml."),
         Slip(5, run(f"cd data && python3 {name}"), "The script has to run from the workspace root."),
     ]
     no_units = changed(source, ('if record["unit"] == "F":', 'if record["unit"] == "f":'))

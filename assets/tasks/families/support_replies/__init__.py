@@ -252,7 +252,7 @@ def _plan(rng: random.Random, short: str, limits: tuple[int, int]) -> Plan:
         verify("cat output/queue.csv; head -20 output/replies/*.md", "And a look at the replies."),
     ]  # fmt: skip
     slips = [
-        Slip(2, read("input/macros.toml"), "The blocks are in macros.md."),
+        Slip(1, read("input/macros.toml"), "The blocks are in macros.md."),
         Slip(6, run("python3 scripts/answer_all.py"), f"I called it {name}."),
         Slip(9, edit("output/announcement.md", [("Kindly note", "Please note")]), "That phrase is gone already."),
     ]
