@@ -66,7 +66,8 @@ PLOTS: Final[dict[str, Plot]] = {
     "trajectories": Plot(
         "trajectories by turns",
         "with bins as (select greatest(1, ceil((max(turns) + 1) / 12.0))::int as width from trajectories)"
-        " select concat(turns // width * width, '–', turns // width * width + width - 1), count(*)"
+        " select concat(turns // width * width, if(width > 1, concat('–', turns // width * width + width - 1), '')),"
+        " count(*)"
         " from trajectories, bins group by turns // width, width order by turns // width",
     ),
     "steps": counts("steps", "role", "messages by role"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import socket
 import sys
 from pathlib import Path
@@ -61,6 +62,8 @@ def main(arguments: list[str] | None = None) -> int:
         "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))),
     }
     print(f"Dagster for {opened.root}: http://{HOST}:{options.port}  (Ctrl-C ends)", flush=True)
+    # Dagster ends its own processes with SIGINT, which a script ignores for what it starts in the background.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.chdir(ROOT)
     os.execve(sys.executable, command(options.port), env)
 
