@@ -13,7 +13,7 @@ import dagster as dg
 from assets.dagster_assets import stage_tables
 from assets.dagster_metadata import LOG_GROUP, definition_metadata
 from assets.dagster_plots import draw
-from clawgym_dag.jobs import SNAPSHOTS_KEY, build_jobs
+from clawgym_dag.jobs import JOBS, SNAPSHOTS_KEY
 from clawgym_dag.resources import LakeResource, LogProgress, ProfileResource
 from clawgym_dag.sensors import SENSORS
 from clawgym_dag.stages import ASSETS, STAGES
@@ -59,11 +59,8 @@ def build_defs(profile: str = "", overrides: Mapping[str, object] | None = None)
         "lake": LakeResource(),
         "profile": ProfileResource(name=profile),
         "progress": LogProgress(),
+        **(overrides or {}),
     }
-    resources |= overrides or {}
-    chosen = resources["profile"]
-    if not isinstance(chosen, ProfileResource):
-        raise TypeError(f"the resource `profile` is a ProfileResource, not {chosen!r}")
     log = [
         dg.AssetSpec(
             name,
@@ -77,7 +74,7 @@ def build_defs(profile: str = "", overrides: Mapping[str, object] | None = None)
     return dg.Definitions(
         assets=[*log, *(a for a in ASSETS if not isinstance(a, dg.AssetChecksDefinition)), snapshots],
         asset_checks=[c for c in ASSETS if isinstance(c, dg.AssetChecksDefinition)],
-        jobs=build_jobs(chosen),
+        jobs=JOBS,
         sensors=SENSORS,
         resources=resources,
         executor=dg.in_process_executor,

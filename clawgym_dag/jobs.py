@@ -12,7 +12,6 @@ import dagster as dg
 
 from assets.dagster_assets import stage_tables
 from clawgym_dag import partitions
-from clawgym_dag.resources import ProfileResource
 from clawgym_dag.stages import STAGES
 from lake import Lake
 from lake.replay import in_order
@@ -66,23 +65,16 @@ def rebuild_lake() -> None:
     rebuild_tables()
 
 
-def asset_job(name: str, config: Any = None) -> Any:  # dagster does not export the type of an unresolved job
-    """The job `name` of `STAGES_OF_JOB`; partitioned where its configuration is."""
+def asset_job(name: str) -> Any:  # dagster does not export the type of an unresolved job
+    """The job `name` of `STAGES_OF_JOB`."""
     tables = [table for stage in STAGES if stage.name in STAGES_OF_JOB[name] for table in stage_tables(stage)]
     return dg.define_asset_job(
         name,
         selection=dg.AssetSelection.assets(*tables, SNAPSHOTS_KEY),
         description=_DOCS[name],
-        config=config,
+        config=partitions.daily if name == partitions.JOB else None,
     )
 
 
-def build_jobs(profile: ProfileResource) -> Sequence[Any]:
-    """Every job.
-
-    Args:
-        profile: the resource that the daily batches change.
-    """
-    daily = partitions.daily({"name": profile.name, "overrides": profile.overrides})
-    configs = {partitions.JOB: daily}
-    return [*(asset_job(name, configs.get(name)) for name in STAGES_OF_JOB), rebuild_lake]
+JOBS: Final[Sequence[Any]] = [*(asset_job(name) for name in STAGES_OF_JOB), rebuild_lake]
+"""Every job."""

@@ -6,15 +6,28 @@ Belongs here: the mapping of a day to `rollouts.batch` and `rollouts.seed`. Does
 # No `from __future__ import annotations` here: Dagster reads the annotations of decorated functions as objects.
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Final
 
 import dagster as dg
 
 from assets.profile import Profile
+from lake.errors import UsageError
 
 JOB: Final = "collect_batches"
 FIRST_DAY: Final = "2026-01-01"
+TAG: Final = "dagster/partition"
+"""Where a run says its partition, whatever started it."""
+
+
+@dg.daily_partitioned_config(start_date=FIRST_DAY, end_offset=1)
+def daily(_start: datetime, _end: datetime) -> Mapping[str, Any]:
+    """Partitions from `FIRST_DAY` to today, without configuration.
+
+    A run knows its day by its tag: `dg launch --partition` sets no configuration, and what a run is configured with
+    replaces all that a resource was made with.
+    """
+    return {}
 
 
 def of_day(profile: Profile, day: str) -> Profile:
@@ -25,21 +38,12 @@ def of_day(profile: Profile, day: str) -> Profile:
 
     Args:
         day: as in `2026-03-01`.
+
+    Raises:
+        UsageError: it is no day.
     """
-    seed = int(day.replace("-", ""))
+    try:
+        seed = int(f"{date.fromisoformat(day):%Y%m%d}")
+    except ValueError as error:
+        raise UsageError(f"partition {day!r} is no day; give one as in {FIRST_DAY}") from error
     return profile.model_copy(update={"rollouts": profile.rollouts.model_copy(update={"batch": day, "seed": seed})})
-
-
-def daily(profile: Mapping[str, str]) -> "dg.PartitionedConfig[Any]":
-    """Partitions from `FIRST_DAY` to today, each with the run configuration of its day.
-
-    Args:
-        profile: configuration of the resource `profile`. It is repeated in each run's, since configuration of a run
-            replaces all of what a resource was made with.
-    """
-
-    @dg.daily_partitioned_config(start_date=FIRST_DAY, end_offset=1)
-    def config(start: datetime, _end: datetime) -> Mapping[str, Any]:
-        return {"resources": {"profile": {"config": {**profile, "day": f"{start:%Y-%m-%d}"}}}}
-
-    return config

@@ -9,11 +9,12 @@ import os
 from typing import Final, Protocol
 
 import dagster as dg
+from pydantic import PrivateAttr
 
 import lake
 from assets.profile import LogsSection, Profile
 from assets.stage import Progress, StageRun
-from clawgym_dag.partitions import of_day
+from clawgym_dag.partitions import TAG, of_day
 from clawgym_dag.profiles import load_profile
 
 PROFILE_VARIABLE: Final = "CLAWGYM_PROFILE"
@@ -37,19 +38,23 @@ class ProfileResource(dg.ConfigurableResource[None]):
     """The profile `name`: a file of `clawgym_dag/profiles/`, or a path to one; then `overrides` as TOML text.
 
     Where `name` is empty the environment says it: `CLAWGYM_PROFILE`, else `demo`, with the places in `CLAWGYM_LOGS`.
-    The command line names its profile, so that what was asked for there is not changed by the environment. `day` makes
-    it the profile of a daily batch.
+    The command line names its profile, so that what was asked for there is not changed by the environment. In
+    the run of a partition it is the profile of that day's batch.
     """
 
     name: str = ""
     overrides: str = ""
-    day: str = ""
+    _day: str = PrivateAttr(default="")
+
+    def setup_for_execution(self, context: dg.InitResourceContext) -> None:
+        """Learn the partition of the run; a sensor has no run."""
+        self._day = context.run.tags.get(TAG, "") if context.run is not None else ""
 
     @property
     def profile(self) -> Profile:
         """The settings."""
         profile = self._named()
-        return of_day(profile, self.day) if self.day else profile
+        return of_day(profile, self._day) if self._day else profile
 
     def _named(self) -> Profile:
         if self.name:

@@ -1,6 +1,6 @@
 """Daily batches: what a partition changes, and that two make two batches of real runs, each once."""
 
-from __future__ import annotations
+# No `from __future__ import annotations` here: Dagster reads the annotations of decorated functions as objects.
 
 from pathlib import Path
 
@@ -10,9 +10,10 @@ import pytest
 import lake
 from assets.profile import Profile
 from clawgym_dag.definitions import build_defs
-from clawgym_dag.partitions import JOB, daily
+from clawgym_dag.partitions import JOB, TAG, of_day
 from clawgym_dag.resources import LakeResource, ProfileResource
 from lake import Lake
+from lake.errors import UsageError
 
 TINY = """
 [personas]
@@ -27,18 +28,36 @@ concurrency = 1
 DAYS = ("2026-03-01", "2026-03-02")
 
 
-def profile_of(day: str) -> Profile:
-    resource = {"name": "test", "overrides": "rollouts.turn_limit = 7"}
-    config = daily(resource).get_run_config_for_partition_key(day)
-    return ProfileResource(**config["resources"]["profile"]["config"]).profile
-
-
-def test_partition_is_the_batch_and_its_seed_and_nothing_else() -> None:
-    test = ProfileResource(name="test", overrides="rollouts.turn_limit = 7").profile
-    day = profile_of("2026-03-01")
+def test_day_is_the_batch_and_its_seed_and_nothing_else() -> None:
+    test = ProfileResource(name="test").profile
+    day = of_day(test, "2026-03-01")
     assert (day.rollouts.batch, day.rollouts.seed) == ("2026-03-01", 20260301)
     same = day.rollouts.model_copy(update={"batch": test.rollouts.batch, "seed": test.rollouts.seed})
     assert day.model_copy(update={"rollouts": same}) == test
+
+
+def test_what_is_no_day_is_refused() -> None:
+    with pytest.raises(UsageError, match="partition 'tuesday' is no day; give one as in 2026-01-01"):
+        of_day(ProfileResource(name="test").profile, "tuesday")
+
+
+@pytest.mark.parametrize(("tags", "batch"), [({TAG: "2026-03-01"}, "2026-03-01"), ({}, "test")])
+def test_run_knows_its_day_by_its_tag_and_keeps_its_profile(tags: dict[str, str], batch: str) -> None:
+    """However it is started: commands set the tag, and none of them configuration."""
+    seen: list[Profile] = []
+
+    @dg.op(required_resource_keys={"profile"})
+    def look(context: dg.OpExecutionContext) -> None:
+        seen.append(context.resources.profile.profile)
+
+    @dg.job(resource_defs={"profile": ProfileResource(name="test", overrides="rollouts.turn_limit = 7")})
+    def looking() -> None:
+        look()
+
+    with dg.DagsterInstance.ephemeral() as instance:
+        looking.execute_in_process(instance=instance, tags=tags)
+    (profile,) = seen
+    assert (profile.rollouts.batch, profile.rollouts.turn_limit) == (batch, 7)
 
 
 def test_job_is_partitioned_by_day_and_the_others_are_not() -> None:
