@@ -59,6 +59,8 @@ class RolloutsSection(Section):
     """Collection of attempts."""
 
     policies: tuple[str, ...] = ("scripted:strong", "scripted:weak")
+    families: tuple[str, ...] = ()
+    """Task families that are collected on; all of them where empty."""
     repeats: int = Field(default=1, ge=1)
     seed: int = 1
     batch: str = "demo"
@@ -73,6 +75,29 @@ class RolloutsSection(Section):
     max_attempts: int = Field(default=3, ge=1)
     """Attempts of a rollout within one run when the endings are infrastructure ones."""
     workspace_limit_bytes: int = 256 * 1024 * 1024
+
+
+class Price(Section):
+    """What an endpoint asks for a million tokens of a model."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cached: float | None = Field(default=None, ge=0)
+    """For tokens of the prompt that it counts as cached; as `input` where null."""
+
+
+class EndpointSection(Section):
+    """What policies `openai:<model>` may spend, over the life of the lake, and at which prices."""
+
+    currency: str = "USD"
+    prices: dict[str, Price] = {}
+    """By model, as the policy names it. Where a model has none its cost is unknown, never 0."""
+    spend_limit: float | None = Field(default=None, gt=0)
+    """Most to spend, in the currency; every model that is asked must have a price then. No limit where null."""
+    token_limit: int | None = Field(default=None, ge=1)
+    """Most tokens to use, prompts and answers together; no limit where null."""
+    expected_tokens: int | None = Field(default=None, ge=1)
+    """Tokens of an attempt, all calls together, for predictions while the log has no attempt of the policy."""
 
 
 class LogsSection(Section):
@@ -134,6 +159,7 @@ class Profile(Section):
     tasks: TasksSection = TasksSection()
     audits: AuditsSection = AuditsSection()
     rollouts: RolloutsSection = RolloutsSection()
+    endpoint: EndpointSection = EndpointSection()
     logs: LogsSection = LogsSection()
     verdicts: VerdictsSection = VerdictsSection()
     sft: SftSection = SftSection()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from assets.bench.checks import CHECKS
 from assets.bench.compare import compare
 from assets.bench.effect import run_bench
+from assets.bench.forecast import preview
 from assets.bench.projection import PROJECTION
 from assets.bench.suites import Suite, load_suite
 from assets.stage import Stage
@@ -22,4 +23,4 @@ STAGE = Stage(
     checks=CHECKS,
 )
 
-__all__ = ["STAGE", "Suite", "compare", "load_suite"]
+__all__ = ["STAGE", "Suite", "compare", "load_suite", "preview"]

@@ -141,6 +141,10 @@ def _harvest(context: Context, runs: Sequence[BenchRun]) -> None:
     lake.build(sft.STAGE.projection)
 
 
+def _settled(attempt: Mapping[str, Json]) -> bool:
+    return attempt["state"] in ("ended", "lost") and attempt["ending"] != "spend_cap"
+
+
 def _finish(context: Context, runs: Sequence[BenchRun]) -> Mapping[str, int]:
     """State the end of the runs all of whose rollouts are settled: counted, or given up."""
     attempts = context.lake.rows("attempts")
@@ -149,8 +153,8 @@ def _finish(context: Context, runs: Sequence[BenchRun]) -> Mapping[str, int]:
     counts: Counter[str] = Counter()
     with context.lake.spool("bench", context.run_id) as spool:
         for run in runs:
-            if any(latest[rollout_id]["state"] not in ("ended", "lost") for rollout_id in run.rollouts):
-                counts["unfinished"] += 1  # another runner has some of it
+            if not all(_settled(latest[rollout_id]) for rollout_id in run.rollouts):
+                counts["unfinished"] += 1  # another runner has some of it, or a spend cap stands before the rest
                 continue
             ids = sorted(str(counted[rollout_id]["attempt_id"]) for rollout_id in run.rollouts if rollout_id in counted)
             spool.stream(KIND, run.bench_run_id, next_seq=1).emit(FINISHED, {"attempt_ids": ids})

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from assets.rollouts.attempt import attempt_folder
 from assets.rollouts.checks import CHECKS
-from assets.rollouts.effect import collect
-from assets.rollouts.plan import PlannedAttempt, plan_batch
+from assets.rollouts.effect import collect, preview
+from assets.rollouts.forecast import Forecast, forecast
+from assets.rollouts.plan import PlannedAttempt, plan_batch, preview_batch
 from assets.rollouts.policies import served_at
 from assets.rollouts.projection import PROJECTION
 from assets.rollouts.scheduler import reap, run_batch
@@ -24,4 +25,16 @@ STAGE = Stage(
     checks=CHECKS,
 )
 
-__all__ = ["STAGE", "PlannedAttempt", "attempt_folder", "plan_batch", "reap", "run_batch", "served_at"]
+__all__ = [
+    "STAGE",
+    "Forecast",
+    "PlannedAttempt",
+    "attempt_folder",
+    "forecast",
+    "plan_batch",
+    "preview",
+    "preview_batch",
+    "reap",
+    "run_batch",
+    "served_at",
+]

@@ -27,6 +27,7 @@ from assets.rollouts.openclaw.state import read_session
 from assets.rollouts.plan import ENDED, LOST, STARTED, PlannedAttempt
 from assets.rollouts.policies import Part, resolve, upstream
 from assets.rollouts.process import AgentProcess, Exit, ProcessId
+from assets.rollouts.proxy.account import Account
 from assets.rollouts.proxy.gate import Caps, Gate
 from assets.rollouts.proxy.server import Door, ProxyServer
 from assets.sandbox.folder import FileEntry, materialise, snapshot
@@ -52,6 +53,8 @@ class Machinery:
     proxy: ProxyServer
     interrupted: threading.Event
     """Set when running attempts are to be given up."""
+    account: Account | None = None
+    """What pays for endpoint policies; null where the batch has none."""
 
 
 class GivenUpError(Exception):
@@ -149,6 +152,7 @@ def _run(
         upstream=upstream(policy, part),
         caps=Caps(settings.turn_limit, settings.token_limit),
         records=folder / "proxy.jsonl",
+        account=machinery.account if policy.kind == "endpoint" else None,
     )
     door = machinery.proxy.open(gate, contents.socket, loopback=not machinery.cage.isolates)
     begun = time.monotonic()

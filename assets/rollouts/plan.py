@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -125,28 +125,59 @@ def plan_batch(
     Raises:
         UsageError: a policy is not known, or the sandbox cannot run agents.
     """
-    settings = ctx.profile.rollouts
-    cage = open_cage(settings.sandbox)
     known = rollout_states(ctx.lake)
     planned: list[PlannedAttempt] = []
     with ctx.lake.spool("rollouts.plan", ctx.run_id) as spool:
-        for policy in map(resolve, policies):
-            template = config.template(settings.tools, policy.model)
-            fingerprint = config.fingerprint(template, cage=cage.fingerprint)
-            for task, repeat in ((task, repeat) for task in tasks for repeat in range(repeats)):
-                if policy.needs_plan and task["plan"] is None:
-                    continue
-                attempt = _first_attempt(purpose, batch, task, policy, template, fingerprint, seed=seed, repeat=repeat)
-                states = known.get(attempt.rollout_id)
-                if states is not None:
-                    planned.append(_current(states))
-                    continue
-                spool.stream(STREAM, attempt.attempt_id).emit(PLANNED, attempt.payload(), caused_by=task["event_id"])
-                planned.append(attempt)
-                known[attempt.rollout_id] = [AttemptState(attempt, 1, None)]
+        for task, attempt in _firsts(ctx, purpose, batch, tasks, policies, repeats=repeats, seed=seed):
+            states = known.get(attempt.rollout_id)
+            if states is not None:
+                planned.append(_current(states))
+                continue
+            spool.stream(STREAM, attempt.attempt_id).emit(PLANNED, attempt.payload(), caused_by=task["event_id"])
+            planned.append(attempt)
+            known[attempt.rollout_id] = [AttemptState(attempt, 1, None)]
     crash.point("rollout.after_plan")
     ctx.lake.commit()
     return planned
+
+
+def preview_batch(
+    ctx: Context,
+    *,
+    purpose: Purpose,
+    batch: str,
+    tasks: Sequence[Mapping[str, Any]],
+    policies: Sequence[str],
+    repeats: int,
+    seed: int,
+) -> list[PlannedAttempt]:
+    """As `plan_batch`, each rollout once, with nothing stated in the log."""
+    known = rollout_states(ctx.lake)
+    firsts = _firsts(ctx, purpose, batch, tasks, policies, repeats=repeats, seed=seed)
+    found = {attempt.rollout_id: attempt for _, attempt in firsts}
+    return [_current(known[rollout_id]) if rollout_id in known else first for rollout_id, first in found.items()]
+
+
+def _firsts(
+    ctx: Context,
+    purpose: Purpose,
+    batch: str,
+    tasks: Sequence[Mapping[str, Any]],
+    policies: Sequence[str],
+    *,
+    repeats: int,
+    seed: int,
+) -> Iterator[tuple[Mapping[str, Any], PlannedAttempt]]:
+    """The first attempt of each rollout of a batch, with its task."""
+    settings = ctx.profile.rollouts
+    cage = open_cage(settings.sandbox)
+    for policy in map(resolve, policies):
+        template = config.template(settings.tools, policy.model)
+        fingerprint = config.fingerprint(template, cage=cage.fingerprint)
+        for task, repeat in ((task, repeat) for task in tasks for repeat in range(repeats)):
+            if policy.needs_plan and task["plan"] is None:
+                continue
+            yield task, _first_attempt(purpose, batch, task, policy, template, fingerprint, seed=seed, repeat=repeat)
 
 
 def initial_workspace(entries: Iterable[Mapping[str, Any]]) -> str:

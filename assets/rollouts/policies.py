@@ -2,6 +2,7 @@
 
     scripted:strong[@1]     the scripted teacher, in this process
     openai:<model>          an OpenAI-compatible endpoint: OPENAI_BASE_URL, OPENAI_API_KEY
+    openai:$OPENAI_MODEL    the same, its model named in the environment
     checkpoint:<id>         a checkpoint of ours, while somebody serves it (`served_at`)
 
 Belongs here: names, kinds, upstreams. Does not belong here: how an upstream is called (`proxy/upstream.py`).
@@ -74,10 +75,11 @@ def served_at(
 
 
 def resolve(name: str) -> Policy:
-    """The policy of a name as settings give it; versions of teachers may be left out.
+    """The policy of a name as settings give it; versions of teachers may be left out, a model be in the environment.
 
     Raises:
         UsageError: there is no such policy.
+        SetupError: the model's name is to be in the environment, and is not.
     """
     kind, _, rest = name.partition(":")
     if kind == "scripted":
@@ -86,7 +88,10 @@ def resolve(name: str) -> Policy:
             return Policy(f"scripted:{full}", "scripted", ModelSettings(f"scripted-{full.replace('@', '-')}"))
         raise UsageError(f"there is no scripted policy {rest!r}; there are: {', '.join(sorted(CHARACTERS))}")
     if kind == "openai" and rest:
-        return Policy(name, "endpoint", ModelSettings(rest))
+        model = os.environ.get("OPENAI_MODEL", "").strip() if rest == "$OPENAI_MODEL" else rest
+        if not model:
+            raise SetupError(f"policy {name} needs OPENAI_MODEL; set it in .env, as .env.example shows")
+        return Policy(f"openai:{model}", "endpoint", ModelSettings(model))
     if kind == "checkpoint" and rest:
         return Policy(name, "checkpoint", ModelSettings(rest))
     raise UsageError(
@@ -120,5 +125,8 @@ def upstream(policy: Policy, part: Part) -> Upstream:
         return HttpUpstream(base_url, api_key, {**seed, **added})
     address = os.environ.get("OPENAI_BASE_URL")
     if not address:
-        raise SetupError(f"policy {policy.name} needs an endpoint; set OPENAI_BASE_URL (and OPENAI_API_KEY)")
+        raise SetupError(
+            f"policy {policy.name} needs an endpoint; set OPENAI_BASE_URL (and OPENAI_API_KEY) in .env, as .env.example"
+            " shows"
+        )
     return HttpUpstream(address, os.environ.get("OPENAI_API_KEY"), seed)

@@ -2,7 +2,8 @@
 
 An agent ending is never run again. Within one call a rollout gets at most `max_attempts` attempts; over its life at
 most as many that ended in a crash of the harness or the sandbox. A dead endpoint, Ctrl-C or a killed runner cost
-nothing: the next call goes on. Nothing is deleted by a retry. Does not belong here: one attempt (`attempt.py`).
+nothing: the next call goes on; after a spend cap, the next call with a higher one. Nothing is deleted by a retry.
+Does not belong here: one attempt (`attempt.py`).
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ from assets.rollouts.openclaw.install import locate
 from assets.rollouts.openclaw.outcome import Ending
 from assets.rollouts.plan import LOST, PLANNED, STREAM, AttemptState, PlannedAttempt, rollout_states
 from assets.rollouts.policies import Part, resolve, upstream
+from assets.rollouts.proxy.account import Account
 from assets.rollouts.proxy.server import ProxyServer
+from assets.rollouts.proxy.usage import Usage
+from assets.rollouts.spend import spent
 from assets.stage import Context
 from lake import Lake
 from lake.errors import ClawGymError, StageError
@@ -59,7 +63,19 @@ class _Batch:
     @property
     def given_up(self) -> bool:
         """Whether no further rollout is started."""
-        return self.machinery.interrupted.is_set() or len(self.dead_endpoint) >= _GIVE_UP_AFTER
+        return (
+            self.machinery.interrupted.is_set() or len(self.dead_endpoint) >= _GIVE_UP_AFTER or self.refused is not None
+        )
+
+    @property
+    def refused(self) -> str | None:
+        """What an endpoint said that it will say to every request; null when none did."""
+        return self.machinery.account.refused if self.machinery.account else None
+
+    def over_cap(self, attempt: PlannedAttempt) -> bool:
+        """Whether there is no more to spend on a rollout."""
+        account = self.machinery.account
+        return attempt.policy_kind == "endpoint" and account is not None and account.closed is not None
 
 
 def reap(lake: Lake, run_id: str | None = None) -> int:
@@ -93,9 +109,11 @@ def run_batch(ctx: Context, attempts: Sequence[PlannedAttempt]) -> Mapping[str, 
     """Run what of these rollouts is not done yet, retries included, and commit.
 
     Returns:
-        Counts: `found` done before, `elsewhere` (another runner has it), `exhausted`, and one per ending.
+        Counts: `found` done before, `elsewhere` (another runner has it), `exhausted`, `over_spend_cap` (not started),
+        and one per ending.
 
     Raises:
+        UsageError: the cap on money cannot be kept, since a model has no price.
         SetupError: Node, OpenClaw, the sandbox or an endpoint's address is missing.
         StageError: the model endpoint does not work; what was planned stays planned.
         KeyboardInterrupt: Ctrl-C; running attempts were stopped and stated lost, the next call goes on.
@@ -115,16 +133,31 @@ def run_batch(ctx: Context, attempts: Sequence[PlannedAttempt]) -> Mapping[str, 
     for attempt in todo:
         work.put(attempt)
     with ProxyServer() as proxy:
-        machinery = Machinery(ctx.lake, settings, cage, installation, proxy, threading.Event())
+        account = _open_account(ctx, todo)
+        machinery = Machinery(ctx.lake, settings, cage, installation, proxy, threading.Event(), account)
         batch = _Batch(ctx, machinery, Leases(ctx.lake.root), tasks, work, len(todo), counts)
         _run_workers(batch, settings.concurrency)
     ctx.lake.commit()
+    if batch.refused is not None:
+        raise StageError(f"the model endpoint refuses: {batch.refused}; then run again, what was done is kept")
     if batch.dead_endpoint and batch.given_up:
         raise StageError(
             f"{_GIVE_UP_AFTER} rollouts in a row failed by the model endpoint: {batch.dead_endpoint[-1]}; "
             "see to the endpoint and run again, what was done is kept"
         )
     return dict(batch.counts)
+
+
+def _open_account(ctx: Context, todo: Sequence[PlannedAttempt]) -> Account | None:
+    """The account of the batch's endpoint policies, with what the log says was spent; null where it has none."""
+    models = {resolve(attempt.policy).model.model for attempt in todo if attempt.policy_kind == "endpoint"}
+    if not models:
+        return None
+    states = rollout_states(ctx.lake)
+    before: dict[str, Usage] = {}
+    for one in spent(ctx.lake, states).values():
+        before[one.model] = before.get(one.model, Usage()) + one.usage
+    return Account(ctx.profile.endpoint, before, tuple(sorted(models)))
 
 
 def _open_rollouts(ctx: Context, attempts: Iterable[PlannedAttempt]) -> tuple[list[PlannedAttempt], Counter[str]]:
@@ -218,6 +251,8 @@ def _run_rollout(batch: _Batch, attempt: PlannedAttempt) -> str:
     """Run a rollout up to its counted attempt or to the end of its allowance; what came out, in a word."""
     allowance = batch.machinery.settings.max_attempts
     ending: Ending | None = None
+    if batch.over_cap(attempt):
+        return "over_spend_cap"
     for number in range(allowance):
         if number:
             attempt = _plan_again(batch.ctx, attempt)
@@ -231,7 +266,7 @@ def _run_rollout(batch: _Batch, attempt: PlannedAttempt) -> str:
             with batch.lock:
                 batch.dead_endpoint.clear()
             return ending.ending
-        if batch.given_up:
+        if batch.given_up or batch.over_cap(attempt):
             break
     if ending is not None and ending.ending == "model_endpoint":
         with batch.lock:

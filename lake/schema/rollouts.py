@@ -35,7 +35,7 @@ ATTEMPTS = Table(
             "ending",
             pa.string(),
             "finished | gave_up | turn_limit | time_limit | token_limit | malformed_call | workspace_limit"
-            " | model_endpoint | sandbox | harness_crash | lost",
+            " | model_endpoint | spend_cap | sandbox | harness_crash | lost",
             nullable=True,
         ),
         Column("ending_kind", pa.string(), "agent | infrastructure", nullable=True),

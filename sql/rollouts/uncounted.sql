@@ -5,7 +5,7 @@ select
     arg_max(task_id, attempt_no) as task_id,
     arg_max(policy, attempt_no) as policy,
     arg_max(coalesce(ending, state), attempt_no) as ending,
-    arg_max(state, attempt_no) in ('planned', 'running') as is_open,
+    arg_max(state in ('planned', 'running') or coalesce(ending = 'spend_cap', false), attempt_no) as is_open,
     bool_or(counted) as has_counted
 from attempts
 where purpose = 'collect'

@@ -19,7 +19,7 @@ from lake.ids import Json
 AgentEnding = Literal[
     "finished", "gave_up", "turn_limit", "time_limit", "token_limit", "malformed_call", "workspace_limit"
 ]
-InfrastructureEnding = Literal["model_endpoint", "sandbox", "harness_crash", "lost"]
+InfrastructureEnding = Literal["model_endpoint", "spend_cap", "sandbox", "harness_crash", "lost"]
 AGENT_ENDINGS: frozenset[str] = frozenset(AgentEnding.__args__)  # type: ignore[attr-defined]
 SILENT_S = 30.0
 """A deadline passed while the endpoint had owed a first byte for this long (or half the time limit) is the endpoint's

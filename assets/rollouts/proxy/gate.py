@@ -18,9 +18,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, Protocol
 
+from assets.rollouts.proxy.account import Account
 from assets.rollouts.proxy.answer import Answer, read_answer
 from assets.rollouts.proxy.record import Call, Encoder
 from assets.rollouts.proxy.upstream import Reply, Upstream, UpstreamError
+from assets.rollouts.proxy.usage import NOT_SENT, usage_of
 from lake.ids import Json, canonical
 
 RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
@@ -32,7 +34,7 @@ LONGEST_WAIT_S = 30.0
 _PASSED_ON = frozenset({400, 413, 422})
 """Refusals that depend on the request, which the agent may react to (such as an overlong context)."""
 
-Reason = Literal["turn_limit", "token_limit", "model_endpoint"]
+Reason = Literal["turn_limit", "token_limit", "spend_cap", "model_endpoint"]
 
 
 @dataclass(frozen=True)
@@ -83,8 +85,21 @@ class Gate:
     """What stands between one attempt and its model. Lives in the proxy's event loop; reading from outside is safe."""
 
     def __init__(
-        self, attempt_id: str, *, policy: str, model: str, upstream: Upstream, caps: Caps, records: Path
+        self,
+        attempt_id: str,
+        *,
+        policy: str,
+        model: str,
+        upstream: Upstream,
+        caps: Caps,
+        records: Path,
+        account: Account | None = None,
     ) -> None:
+        """Open it.
+
+        Args:
+            account: what pays for the policy; null for one that costs nothing.
+        """
         self.attempt_id, self.policy, self.model = attempt_id, policy, model
         self.calls = 0
         """Requests of the agent that were passed on."""
@@ -101,7 +116,7 @@ class Gate:
         self.prefix_breaks = 0
         """Requests whose messages do not extend those of the request before."""
         self._messages: list[Json] = []
-        self._upstream, self._caps = upstream, caps
+        self._upstream, self._caps, self._account = upstream, caps, account
         self._encoder = Encoder()
         self._records = records.open("ab")
 
@@ -112,16 +127,14 @@ class Gate:
             request: the body, a JSON object.
         """
         number = self.calls
-        refusal = self._cap(number)
-        if refusal is not None:
-            self._note(_started(number, 0, request), f"{refusal.detail}; the request was not sent")
-            self._end(refusal)
-            await asyncio.Event().wait()  # the scheduler ends the attempt; answering would be inventing
-        self.calls += 1
-        self._compare(request)
+        await self._hold(_started(number, 0, request), self._cap(number))
         for retry in range(len(WAITS_S) + 1):
             last = retry == len(WAITS_S)
             attempt = _started(number, retry, request)
+            await self._hold(attempt, self._afford(attempt))
+            if retry == 0:
+                self.calls += 1
+                self._compare(request)
             if not await self._try(attempt, client, may_retry=not last):
                 if attempt.delivered:
                     await client.body(b"")  # the end comes behind the record: nothing follows what is not recorded
@@ -142,6 +155,20 @@ class Gate:
         if messages[: len(self._messages)] != self._messages:
             self.prefix_breaks += 1
         self._messages = messages
+
+    async def _hold(self, attempt: _Try, refusal: Stop | None) -> None:
+        """Where there is a refusal, do not send the request and never come back."""
+        if refusal is None:
+            return
+        self._note(attempt, f"{refusal.detail}; {NOT_SENT}")
+        self._end(refusal)
+        await asyncio.Event().wait()  # the scheduler ends the attempt; answering would be inventing
+
+    def _afford(self, attempt: _Try) -> Stop | None:
+        if self._account is None:
+            return None
+        why = self._account.admit(self._record_id(attempt), self.model, attempt.request)
+        return None if why is None else Stop("spend_cap", why)
 
     def _cap(self, number: int) -> Stop | None:
         if number >= self._caps.turns:
@@ -202,6 +229,8 @@ class Gate:
             return  # it broke off in the middle; the agent saw that and may go on
         if attempt.status in _PASSED_ON:
             return
+        if self._account is not None:
+            self._account.hear(attempt.status, self.last.error)
         tries = "" if attempt.retry == 0 else f" ({attempt.retry + 1} tries)"
         self._end(Stop("model_endpoint", f"{self.last.error}{tries}"))
 
@@ -248,6 +277,11 @@ class Gate:
         self._records.write(canonical(self._encoder.encode(call)).encode("utf-8", "surrogatepass") + b"\n")
         self._records.flush()
         os.fsync(self._records.fileno())
+        if self._account is not None:
+            used = usage_of(
+                call.usage, status=call.status, error=error, request_bytes=len(call.request), response=response
+            )
+            self._account.charge(call.record_id, self.model, used)
         self.upstream_errors += call.error is not None
         self.last, self.last_answer = call, answer
 

@@ -14,7 +14,13 @@ from typing import Protocol
 
 import httpx
 
+from lake.errors import SetupError
 from lake.ids import Json
+
+MASK = "[OPENAI_API_KEY]"
+"""What stands in an answer in place of the key."""
+_SHORTEST_SECRET = 12
+"""Keys below this are placeholders (`EMPTY`, `local`), which may well be words of an answer. Characters."""
 
 
 @dataclass(frozen=True)
@@ -85,10 +91,18 @@ class ScriptedUpstream:
 
 
 class HttpUpstream:
-    """An OpenAI-compatible endpoint. The key is sent and never recorded."""
+    """An OpenAI-compatible endpoint. The key is sent and never recorded; an answer that repeats it is masked."""
 
     def __init__(self, base_url: str, api_key: str | None, added: Mapping[str, Json] = MappingProxyType({})) -> None:
-        url = httpx.URL(base_url)
+        """Prepare it.
+
+        Raises:
+            SetupError: the address is none, or the key cannot stand in a header.
+        """
+        url, api_key = _address(base_url), (api_key or "").strip()
+        if not (api_key.isascii() and api_key.isprintable()):
+            raise SetupError("OPENAI_API_KEY holds a character that no header can carry; copy the key again")
+        self._secret = api_key if len(api_key) >= _SHORTEST_SECRET else ""
         self._url = base_url.rstrip("/") + "/chat/completions"
         self.name = f"{url.scheme}://{url.host}{f':{url.port}' if url.port else ''}{url.path.rstrip('/')}"
         self.added = added
@@ -108,16 +122,44 @@ class HttpUpstream:
                 yield Reply(
                     response.status_code,
                     response.headers.get("content-type", ""),
-                    response.aiter_bytes(),
+                    masked(response.aiter_bytes(), self._secret.encode()),
                     _seconds(response.headers.get("retry-after")),
                 )
         except httpx.HTTPError as error:
-            raise UpstreamError(f"{type(error).__name__} from {self.name}: {error}".rstrip(": ")) from error
+            said = f"{type(error).__name__} from {self.name}: {error}".rstrip(": ")
+            raise UpstreamError(said.replace(self._secret, MASK) if self._secret else said) from error
 
     async def close(self) -> None:
         """Close the pool."""
         if self._client is not None:
             await self._client.aclose()
+
+
+async def masked(pieces: AsyncIterator[bytes], secret: bytes) -> AsyncIterator[bytes]:
+    """The same bytes with a secret masked, also where it is spread over pieces; none of them is empty."""
+    held = b""
+    async for piece in pieces:
+        data = held + piece
+        held = b""
+        if secret:
+            data = data.replace(secret, MASK.encode())
+            begun = next((n for n in range(min(len(secret) - 1, len(data)), 0, -1) if data.endswith(secret[:n])), 0)
+            data, held = data[: len(data) - begun], data[len(data) - begun :]
+        if data:
+            yield data
+    if held:
+        yield held
+
+
+def _address(base_url: str) -> httpx.URL:
+    """Raises SetupError without the address, which may hold a password."""
+    try:
+        url = httpx.URL(base_url)
+    except httpx.InvalidURL as error:
+        raise SetupError(f"OPENAI_BASE_URL is no address ({error}); give one such as http://host:8000/v1") from error
+    if url.scheme not in ("http", "https") or not url.host:
+        raise SetupError("OPENAI_BASE_URL is no http address; give one such as http://host:8000/v1")
+    return url
 
 
 def _seconds(value: str | None) -> float | None:
