@@ -18,6 +18,7 @@ from clawgym_dag.resources import LakeResource, LogProgress, ProfileResource
 from clawgym_dag.sensors import SENSORS
 from clawgym_dag.stages import ASSETS, STAGES
 from lake import Lake
+from lake.environment import load_environment
 from lake.schema import TABLES
 
 LOG_TABLES: Final = tuple(name for name, table in TABLES.items() if table.stage == LOG_GROUP and name != SNAPSHOTS_KEY)
@@ -81,5 +82,6 @@ def build_defs(profile: str = "", overrides: Mapping[str, object] | None = None)
     )
 
 
+load_environment()
 defs = build_defs()
 """What Dagster loads."""

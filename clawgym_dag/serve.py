@@ -14,6 +14,7 @@ from pathlib import Path
 
 import lake
 from clawgym_dag.instance import dagster_home
+from lake.environment import load_environment
 from lake.errors import ClawGymError, SetupError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -47,6 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m clawgym_dag.serve", description="Dagster's UI for a lake.")
     parser.add_argument("--port", type=int, default=3000, help="port (default 3000)")
     options = parser.parse_args(arguments)
+    load_environment()
     try:
         require_free(options.port, f"take another: make ui PORT_UI={options.port + 1}")
         opened = lake.open()

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dashboards.gate import SHORTEST, TOKEN
+from lake.environment import load_environment
 from lake.errors import ClawGymError, SetupError, UsageError
 
 APP = Path(__file__).with_name("app.py")
@@ -99,6 +100,7 @@ def command(host: str, port: int) -> list[str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check, then become the server; returns only when that fails."""
     options = parse(arguments)
+    load_environment()
     if options.lake:
         os.environ["CLAWGYM_LAKE"] = str(Path(options.lake).absolute())
     try:

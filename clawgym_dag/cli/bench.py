@@ -14,6 +14,7 @@ from clawgym_dag.cli.framework import as_of_option, command, json_option, lake_o
 from clawgym_dag.cli.output import print_json, print_record, print_table
 from clawgym_dag.cli.read import query
 from clawgym_dag.cli.running import report, run_stages
+from clawgym_dag.cli.spending import dry_run_option, print_forecast
 
 
 @click.group("bench")
@@ -24,14 +25,24 @@ def bench() -> None:
 @command(
     bench,
     "run",
-    examples=["clawgym bench run", "clawgym bench run --set 'bench.policies=[\"scripted:strong\"]'"],
+    examples=[
+        "clawgym bench run",
+        "clawgym bench run --set 'bench.policies=[\"scripted:strong\"]'",
+        "clawgym bench run --dry-run --set 'bench.policies=[\"openai:some-model\"]'",
+    ],
     codes=(3, 7),
 )
 @profile_options()
+@dry_run_option()
 @lake_option()
 @json_option()
-def run(profile: str, overrides: tuple[str, ...], lake_path: str | None, as_json: bool) -> None:
+def run(profile: str, overrides: tuple[str, ...], dry_run: bool, lake_path: str | None, as_json: bool) -> None:
     """Run the profile's policies on the suite; runs that are in the log are not repeated."""
+    if dry_run:
+        from assets.bench import preview
+
+        print_forecast(preview, lake_path, profile=profile, overrides=overrides, as_json=as_json)
+        return
     _, progress = run_stages(lake_path, "run_bench", profile=profile, overrides=overrides)
     report(progress, as_json)
 
@@ -90,8 +101,8 @@ def compare(first: str, second: str, lake_path: str | None, as_json: bool) -> No
     found = compared(lake.open(lake_path, create=False), first, second)
     figures = {
         "suite": f"{found.first.suite}@{found.first.suite_version}",
-        "first": f"{found.first.policy} ({found.first.bench_run_id})",
-        "second": f"{found.second.policy} ({found.second.bench_run_id})",
+        "first_run": f"{found.first.policy} ({found.first.bench_run_id})",
+        "second_run": f"{found.second.policy} ({found.second.bench_run_id})",
         **asdict(found.figures),
         "without_score": found.nulls,
     }

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
+from urllib.parse import urlsplit
 
 import lake
 from clawgym_dag.serve import require_free
@@ -157,7 +158,9 @@ def chromium() -> Finding:
 
 def endpoint() -> Finding:
     """A model endpoint, where one is configured. Nothing is called."""
-    url = os.environ.get("OPENAI_BASE_URL")
-    if url is None:
+    address = os.environ.get("OPENAI_BASE_URL")
+    if not address:
         return Finding("model endpoint", "note", "OPENAI_BASE_URL is not set: everything runs offline")
-    return Finding("model endpoint", "ok", url)
+    parts = urlsplit(address)  # without a user's name and password
+    key = "a key is set" if os.environ.get("OPENAI_API_KEY") else "no key"
+    return Finding("model endpoint", "ok", f"{parts.scheme}://{parts.hostname}{parts.path}, {key}")

@@ -12,6 +12,7 @@ import click
 
 from clawgym_dag.cli import COMMANDS
 from clawgym_dag.cli.framework import EXIT_CODES, exit_code_of
+from lake.environment import load_environment
 from lake.errors import ClawGymError
 
 
@@ -41,6 +42,7 @@ for _command in COMMANDS:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    load_environment()
     try:
         result = root.main(args=given, prog_name="clawgym", standalone_mode=False)
         return result if isinstance(result, int) else 0

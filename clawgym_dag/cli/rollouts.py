@@ -12,6 +12,7 @@ from clawgym_dag.cli.framework import as_of_option, command, json_option, lake_o
 from clawgym_dag.cli.output import print_json, print_record, print_rows
 from clawgym_dag.cli.read import find, query
 from clawgym_dag.cli.running import report, run_stages
+from clawgym_dag.cli.spending import dry_run_option, print_forecast
 
 
 @click.group("rollouts")
@@ -22,17 +23,27 @@ def rollouts() -> None:
 @command(
     rollouts,
     "run",
-    examples=["clawgym rollouts run", "clawgym rollouts run --set rollouts.repeats=2 --set rollouts.batch=second"],
+    examples=[
+        "clawgym rollouts run",
+        "clawgym rollouts run --set rollouts.repeats=2 --set rollouts.batch=second",
+        "clawgym rollouts run --dry-run --set 'rollouts.policies=[\"openai:some-model\"]'",
+    ],
     codes=(3, 7),
 )
 @profile_options()
+@dry_run_option()
 @lake_option()
 @json_option()
-def run(profile: str, overrides: tuple[str, ...], lake_path: str | None, as_json: bool) -> None:
+def run(profile: str, overrides: tuple[str, ...], dry_run: bool, lake_path: str | None, as_json: bool) -> None:
     """Run every planned attempt that has not ended, clean what it logged and grade its workspace.
 
     Attempts in the log are not run again; other policies, repeats or seeds are other attempts.
     """
+    if dry_run:
+        from assets.rollouts import preview
+
+        print_forecast(preview, lake_path, profile=profile, overrides=overrides, as_json=as_json)
+        return
     _, progress = run_stages(lake_path, "collect_rollouts", profile=profile, overrides=overrides)
     report(progress, as_json)
 
