@@ -28,8 +28,9 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("learned")
     shape = ModelConfig(hidden_size=48, heads=4, kv_heads=2, layers=2, max_length=2048)
     save_init(folder / "init", train_tokenizer(corpus(), vocab_size=600), shape)
-    config = SftConfig(steps=60, learning_rate=1e-2, max_length=2048)
-    train(folder / "init", [corpus(1)[0]], folder / "sft", config)
+    config = SftConfig(steps=90, learning_rate=1e-2, max_length=2048)
+    result = train(folder / "init", [corpus(1)[0]], folder / "sft", config)
+    assert result.loss_last < 0.1
     return folder / "sft"
 
 
