@@ -18,7 +18,7 @@ from lake import snapshots as _snapshots
 from lake.ids import Json
 from lake.reader import Event, Params, Reader
 from lake.spool import Spool
-from lake.store import Store
+from lake.store import Store, TransactionsSince
 
 
 class Lake:
@@ -55,6 +55,15 @@ class Lake:
         See `lake.raw.append_raw` for what the rows hold.
         """
         return _raw.append_raw(self.store, source_id, batch_no, rows, blobs)
+
+    def append_raw_many(
+        self, batches: Sequence[_raw.Batch], *, since: TransactionsSince | None = None
+    ) -> list[_raw.Outcome]:
+        """Append batches of several sources in one commit, each exactly once; says what became of each.
+
+        See `lake.raw.append_raw_many` for `since`.
+        """
+        return _raw.append_raw_many(self.store, batches, since=since)
 
     def put_blobs(self, contents: Iterable[bytes], mime: str = "application/octet-stream") -> list[str]:
         """Store contents directly (not through a spool), each once; returns their sha256 in the same order."""

@@ -6,25 +6,57 @@ Does not belong here: reading sources, parsing, source identity (see `assets/log
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal
 
 import pyarrow as pa
+from deltalake import DeltaTable
 
 from lake import blobs as _blobs
 from lake import crash
 from lake.errors import LogError, ReplayError
-from lake.ids import Json, record_key, sha256_hex, utc_now
+from lake.ids import Json, canonical, sha256_hex, utc_now
 from lake.schema.log import RAW_RECORDS
 from lake.settings import MAX_INLINE
 from lake.spool import effects_forbidden
-from lake.store import Store
+from lake.store import Prepared, Store, TransactionsSince, is_done
 
 FORGET: Final = "forget"
 """Stream kind of sources taken out of the lake on purpose; the stream id is the source id."""
 
-REQUIRED = ("version", "position", "source_kind", "source_path", "raw", "encoding", "parse_status")
+REQUIRED: Final = ("version", "position", "source_kind", "source_path", "raw", "encoding", "parse_status")
 """What every row must bring; `record_key`, `source_id`, `raw_size`, `raw_sha256`, `ingested_at` are filled in."""
+
+_OPTIONAL: Final = ("session_id", "attempt_id", "stored", "record_type", "record_id", "parent_id", "ts")
+_GIVEN: Final = tuple(name for name in (*REQUIRED, *_OPTIONAL) if name != "version")
+
+Outcome = Literal["appended", "there", "forgotten"]
+"""What became of a batch: it went in, it (or a later one) was in already, or its source was forgotten and stays so."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some records of one version of one source, by column."""
+
+    source_id: str
+    version: int
+    number: int
+    """Rises from batch to batch of a version."""
+    size: int
+    """Number of records."""
+    columns: Mapping[str, Sequence[Json]]
+    """Columns of `raw_records`, one value a record. `raw` holds the bytes, however large; where it is None, `raw_blob`
+    and `raw_size` say where they are."""
+    same: Mapping[str, Json]
+    """Columns that have one value for all records of the batch."""
+
+    @property
+    def application(self) -> str:
+        """Application id of its transaction."""
+        return f"{self.source_id}@{self.version}"
 
 
 def append_raw(
@@ -49,38 +81,75 @@ def append_raw(
     Raises:
         LogError: rows of several versions or of another source, or a missing column.
     """
-    if effects_forbidden.get():
-        raise ReplayError("a replay tried to append raw records; projections must be pure functions of the log")
-    records = rows.to_pylist() if isinstance(rows, pa.Table) else [dict(row) for row in rows]
+    records = rows.to_pylist() if isinstance(rows, pa.Table) else rows
     if not records:
         return False
     version = _one_version(source_id, records)
-    if is_forgotten(store, source_id):
-        return False
+    names = (*_GIVEN, "raw_blob", "raw_size")
+    columns = {name: [record.get(name) for record in records] for name in names}
+    batch = Batch(source_id, version, batch_no, len(records), columns, {})
+    return append_raw_many(store, [batch], blobs=blobs) == ["appended"]
+
+
+def append_raw_many(
+    store: Store, batches: Sequence[Batch], *, since: TransactionsSince | None = None, blobs: Iterable[bytes] = ()
+) -> list[Outcome]:
+    """Append batches of several sources in one commit, each exactly once.
+
+    A batch that somebody else appended first, before or while this runs, is left out; the others go in.
+
+    Args:
+        store: the tables.
+        batches: at most one of a version of a source. All of them are held in memory, twice.
+        since: the transactions committed after the state the batches were planned from, where the caller knows that
+            state to hold none of them; else each one is looked up in the table, which costs milliseconds.
+        blobs: contents the records refer to, stored before the records.
+
+    Returns:
+        What became of each batch, in their order.
+
+    Raises:
+        LogError: a record without bytes or blob, a batch without a required column, or two batches of one version.
+    """
+    if effects_forbidden.get():
+        raise ReplayError("a replay tried to append raw records; projections must be pure functions of the log")
+    if len({batch.application for batch in batches}) != len(batches):
+        raise LogError("two batches of one version of a source in one append; append one after the other")
+    forgotten = _forgotten(store) if batches else set()
+    wanted = [batch for batch in batches if batch.size and batch.source_id not in forgotten]
     now = utc_now()
     large = [_blobs.from_bytes(data) for data in blobs]
-    for record in records:
-        spilled = _complete(record, source_id, version)
-        record["ingested_at"] = now
-        if spilled is not None:
-            large.append(spilled)
+    tables = {batch.application: _table(batch, now, large) for batch in wanted}
     if large:
         _blobs.append(store, large)
-    done = store.append(
-        "raw_records",
-        pa.Table.from_pylist(records, schema=RAW_RECORDS.arrow),
-        {f"{source_id}@{version}": batch_no},
-    )
+    left: list[Batch] = []
+
+    def prepare(table: DeltaTable) -> Prepared | None:
+        nonlocal left
+        if since is None:
+            left = [batch for batch in wanted if not is_done(table, batch.application, batch.number)]
+        else:
+            since.read(table.version())
+            left = [batch for batch in wanted if since.last(batch.application) < batch.number]
+        if not left:
+            return None
+        rows = pa.concat_tables([tables[batch.application] for batch in left])
+        return rows, {batch.application: batch.number for batch in left}
+
+    if wanted and not store.transact("raw_records", prepare):
+        left = []
     crash.point("ingest.after_batch")
-    return done
+    went = {batch.application for batch in left}
+    return [
+        "forgotten" if batch.source_id in forgotten else "appended" if batch.application in went else "there"
+        for batch in batches
+    ]
 
 
-def is_forgotten(store: Store, source_id: str) -> bool:
-    """Whether a source was taken out of the lake on purpose."""
-    events = store.place("events")
-    query = "select 1 from events where stream_kind = $kind and stream_id = $source limit 1"
-    cursor = store.engines.get().cursor({"events": events})
-    return cursor.execute(query, {"kind": FORGET, "source": source_id}).fetchone() is not None
+def _forgotten(store: Store) -> set[str]:
+    cursor = store.engines.get().cursor({"events": store.place("events")})
+    found = cursor.execute("select distinct stream_id from events where stream_kind = $kind", {"kind": FORGET})
+    return {row[0] for row in found.fetchall()}
 
 
 def put_blobs(store: Store, contents: Iterable[bytes], mime: str) -> list[str]:
@@ -92,7 +161,7 @@ def put_blobs(store: Store, contents: Iterable[bytes], mime: str) -> list[str]:
     return [blob.sha256 for blob in new]
 
 
-def _one_version(source_id: str, records: list[dict[str, Json]]) -> int:
+def _one_version(source_id: str, records: Sequence[Mapping[str, Json]]) -> int:
     for record in records:
         missing = [name for name in REQUIRED if name not in record]
         if missing:
@@ -105,19 +174,53 @@ def _one_version(source_id: str, records: list[dict[str, Json]]) -> int:
     return versions[0]
 
 
-def _complete(record: dict[str, Json], source_id: str, version: int) -> _blobs.NewBlob | None:
-    """Fill in what follows from the bytes; gives the blob when they are too many for a row."""
-    record["source_id"] = source_id
-    record["record_key"] = record_key(source_id, version, record["position"])
-    raw = record["raw"]
-    if raw is None:  # its bytes are in blobs already
-        if not record.get("raw_blob") or record.get("raw_size") is None:
-            raise LogError(f"record {record['position']} of source {source_id} has neither bytes nor a blob")
-        record["raw_sha256"] = record["raw_blob"]
-        return None
-    record["raw_size"] = len(raw)
-    record["raw_sha256"] = sha256_hex(raw)
-    if len(raw) <= MAX_INLINE:
-        return None
-    record["raw"], record["raw_blob"] = None, record["raw_sha256"]
-    return _blobs.from_bytes(raw)
+def _table(batch: Batch, now: datetime, large: list[_blobs.NewBlob]) -> pa.Table:
+    """The batch as rows of the table, with what follows from the bytes; adds those too many for a row to `large`."""
+    given = {**{name: [value] * batch.size for name, value in batch.same.items()}, **batch.columns}
+    missing = [name for name in REQUIRED if name != "version" and name not in given]
+    uneven = [name for name, values in given.items() if len(values) != batch.size]
+    if missing or uneven:
+        what = f"has no {', '.join(missing)}" if missing else f"has another number of {', '.join(uneven)}"
+        raise LogError(f"a batch of {batch.size} records of source {batch.source_id} {what}; see lake/raw.py")
+    full = {**given, **_derived(batch, given, large)}
+    full["source_id"] = [batch.source_id] * batch.size
+    full["version"] = [batch.version] * batch.size
+    full["record_key"] = _record_keys(batch, given["position"])
+    full["ingested_at"] = [now] * batch.size
+    empty = [None] * batch.size
+    return pa.table(
+        [pa.array(full.get(field.name, empty), field.type) for field in RAW_RECORDS.arrow], RAW_RECORDS.arrow
+    )
+
+
+def _derived(
+    batch: Batch, given: Mapping[str, Sequence[Json]], large: list[_blobs.NewBlob]
+) -> dict[str, Sequence[Json]]:
+    raws, blobs, shas = list(given["raw"]), list(given.get("raw_blob", [None] * batch.size)), []
+    sizes = list(given.get("raw_size", [None] * batch.size))
+    for at, raw in enumerate(raws):
+        if raw is None:  # its bytes are in blobs already
+            if not blobs[at] or sizes[at] is None:
+                position = given["position"][at]
+                raise LogError(f"record {position} of source {batch.source_id} has neither bytes nor a blob")
+            shas.append(blobs[at])
+            continue
+        sha = sha256_hex(raw)
+        shas.append(sha)
+        sizes[at] = len(raw)
+        blobs[at] = None
+        if len(raw) > MAX_INLINE:
+            raws[at], blobs[at] = None, sha
+            large.append(_blobs.from_bytes(raw))
+    return {"raw": raws, "raw_blob": blobs, "raw_size": sizes, "raw_sha256": shas}
+
+
+def _record_keys(batch: Batch, positions: Sequence[int]) -> list[str]:
+    """`record_key` of each position; what all of them begin with is hashed once."""
+    start = hashlib.sha256(canonical([batch.source_id, batch.version])[:-1].encode("utf-8", "surrogatepass"))
+    keys: list[str] = []
+    for position in positions:
+        hasher = start.copy()
+        hasher.update(b",%d]" % position)
+        keys.append(hasher.hexdigest())
+    return keys

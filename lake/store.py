@@ -36,6 +36,43 @@ Prepared = tuple[pa.Table, Mapping[str, int]]
 """Rows to append and the application transactions that make the append happen once."""
 
 
+class TransactionsSince:
+    """Application transactions committed to a table after a version, read from the log entries as they come.
+
+    The Delta reader answers for one application id at a time, in milliseconds; this answers for any number at once.
+    """
+
+    def __init__(self, table: Path, version: int) -> None:
+        """Args:
+        table: the table's folder.
+        version: the version before the first one read.
+        """
+        self._log, self._version = table / "_delta_log", version
+        self._last: dict[str, int] = {}
+
+    def read(self, version: int) -> None:
+        """Take in the commits up to and with a version.
+
+        Raises:
+            LakeError: the entry of one of them is not there.
+        """
+        while self._version < version:
+            entry = self._log / f"{self._version + 1:020}.json"
+            try:
+                actions = read_log_entry(entry)
+            except FileNotFoundError as error:
+                raise LakeError(f"log entry {entry} is missing; run `clawgym lake verify`") from error
+            for action in actions:
+                if "txn" in action:
+                    app = action["txn"]["appId"]
+                    self._last[app] = max(self._last.get(app, -1), action["txn"]["version"])
+            self._version += 1
+
+    def last(self, app: str) -> int:
+        """The last batch number of an application id among them; -1 where there is none."""
+        return self._last.get(app, -1)
+
+
 class Store:
     """The Delta tables below one root, each created from its declared schema. Safe to use from several threads."""
 
@@ -111,6 +148,10 @@ class Store:
         with self._lock:
             self._versions[name] = version
         return version
+
+    def transactions_since(self, name: str, version: int) -> TransactionsSince:
+        """The application transactions that a table gets after a version."""
+        return TransactionsSince(self.path(name), version)
 
     def append(self, name: str, rows: pa.Table, transactions: Mapping[str, int]) -> bool:
         """Append rows exactly once.

@@ -29,6 +29,7 @@ class _Harvest:
     attempt_id: str
     folder: Path
     taken: list[tuple[Source, Taken]]
+    """Complete once the ingest is flushed."""
 
 
 def ingest_attempts(context: Context) -> Mapping[str, int]:
@@ -50,6 +51,7 @@ def ingest_attempts(context: Context) -> Mapping[str, int]:
                 counts["unreadable"] += 1
                 context.progress(f"attempt {folder.name} keeps its folder: {error}")
             context.progress(f"logs of attempt {folder.name}", done + 1, len(folders))
+        ingest.flush()
         counts.update(ingest.counts)
     context.lake.commit()
     for harvest in harvests:
@@ -65,9 +67,7 @@ def ingest_attempts(context: Context) -> Mapping[str, int]:
 def _harvest(ingest: Ingest, folder: Path) -> _Harvest:
     taken: list[tuple[Source, Taken]] = []
     for source in _sources(folder):
-        result = ingest.take(source, folder.name)
-        if result is not None:
-            taken.append((source, result))
+        ingest.take(source, folder.name, lambda source, result: taken.append((source, result)))
     return _Harvest(folder.name, folder, taken)
 
 

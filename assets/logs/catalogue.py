@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from assets.logs.reader import Source
 from lake import Lake
 from lake.ids import digest, sha256_hex
+from lake.reader import Reader
 
 ANCHORLESS = frozenset({"openclaw.table", "openclaw.stdout", "openclaw.stderr"})
 """Kinds whose single record changes as a whole: their first record is no part of the identity."""
@@ -24,10 +25,14 @@ ROW_KINDS = frozenset({"openclaw.transcript", "openclaw.trajectory"})
 
 def source_id_of(source: Source) -> str:
     """Identity of a source: kind, session identity, first record. 64 hex digits."""
-    first = b""
-    if source.kind not in ANCHORLESS:
-        line = next(iter(source.lines()), None)
-        first = b"" if line is None else line.raw
+    line = None if source.kind in ANCHORLESS else next(iter(source.lines()), None)
+    return identity_of(source, b"" if line is None else line.raw)
+
+
+def identity_of(source: Source, first: bytes) -> str:
+    """The same where the first record's bytes are at hand."""
+    if source.kind in ANCHORLESS:
+        first = b""
     return digest(source.kind, source.identity, sha256_hex(first), length=64)
 
 
@@ -57,7 +62,7 @@ class Catalogue:
     """(source_id, version, path) from which it was ingested or seen."""
 
     @classmethod
-    def read(cls, lake: Lake) -> Catalogue:
+    def read(cls, lake: Lake | Reader) -> Catalogue:
         """The state stated by the events."""
         found = cls()
         for event in lake.events("source.ingested", "source.seen"):
@@ -88,30 +93,35 @@ class Catalogue:
 
 
 def unstated(
-    lake: Lake, catalogue: Catalogue, source_id: str | None = None
+    lake: Reader, catalogue: Catalogue, source_ids: Collection[str] | None = None
 ) -> Iterator[tuple[Version, dict[str, str]]]:
     """Versions with more rows in the log than their events say: an ingest died between rows and event.
 
     Gives what the event should have said, and the kind, path, session and attempt of the rows.
     """
-    counts = lake.sql(
+    counts = lake.fetch(
+        "raw_records",
         "select source_id, version, count(*) n from raw_records"
-        " where $id is null or source_id = $id group by all order by all",
-        {"id": source_id},
-    ).fetchall()
+        " where $ids is null or source_id in (select unnest($ids)) group by all order by all",
+        {"ids": None if source_ids is None else sorted(source_ids)},
+    )
     for found, version, rows in counts:
         known = next((v for v in catalogue.of(found) if v.version == version), None)
         if known is not None and known.records >= rows:
             continue
-        table = lake.raw_records("source_id = ? and version = ?", [found, version])
-        first = table.slice(0, 1).to_pylist()[0]
+        (origin,) = lake.fetch(
+            "raw_records",
+            "select source_kind, source_path, session_id, attempt_id from raw_records"
+            " where source_id = $1 and version = $2 order by position limit 1",
+            [found, version],
+        )
         yield (
-            _state_of(lake, found, version, first["source_kind"], 0 if known is None else known.events),
-            {key: first[key] for key in ("source_kind", "source_path", "session_id", "attempt_id")},
+            _state_of(lake, found, version, origin[0], 0 if known is None else known.events),
+            dict(zip(("source_kind", "source_path", "session_id", "attempt_id"), origin, strict=True)),
         )
 
 
-def _state_of(lake: Lake, source_id: str, version: int, kind: str, events: int) -> Version:
+def _state_of(lake: Reader, source_id: str, version: int, kind: str, events: int) -> Version:
     hasher = hashlib.sha256()
     size = records = 0
     pieces = stream_of(lake, source_id, version, kind)
@@ -125,7 +135,7 @@ def _state_of(lake: Lake, source_id: str, version: int, kind: str, events: int) 
     return Version(source_id, version, records, size, hasher.hexdigest(), kind not in ROW_KINDS, events)
 
 
-def stream_of(lake: Lake, source_id: str, version: int, kind: str) -> Iterator[tuple[bytes, bool]]:
+def stream_of(lake: Lake | Reader, source_id: str, version: int, kind: str) -> Iterator[tuple[bytes, bool]]:
     """The stream of a version as it is in the log: each record and whether a newline follows.
 
     What follows the last record of a file is not in the rows; it is given as no newline.

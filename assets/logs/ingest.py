@@ -1,30 +1,29 @@
-"""Taking one source into the log: which version it is, what of it is new, exactly once.
+"""Taking sources into the log: which version each is, what of it is new, exactly once.
 
 A file that grew appends only its new lines, growth proved by hashing the committed prefix again. Changed bytes make a
-new version. Identical and prefix copies add one `source.seen` event and no rows. Rows go in first, then the event that
-states them; what an ingest wrote but did not live to state is found again by `Catalogue` and stated.
+new version. Identical and prefix copies add one `source.seen` event and no rows. Small sources go in together, many in
+one commit. Rows go in first, then the events that state them; what an ingest wrote but did not live to state is found
+again by `Catalogue` and stated. Reading and measuring a source is `loading`'s business.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, deque
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import count
 from typing import Final
 
-from assets.logs.catalogue import Catalogue, Version, source_id_of, stream_of, unstated
-from assets.logs.decode import head
-from assets.logs.reader import Line, Source
-from assets.logs.timestamps import parse_time
+from assets.logs.catalogue import Catalogue, Version, stream_of, unstated
+from assets.logs.loading import BATCH_BYTES, BATCH_ROWS, Loaded, batch_of, batches, load
+from assets.logs.reader import Source
 from assets.stage import Context
 from lake import crash
-from lake.ids import Json, digest, record_key, sha256_hex
+from lake.ids import Json, digest
+from lake.raw import Batch
+from lake.reader import Reader
 from lake.spool import Spool
 
-_BATCH_ROWS: Final = 10_000
-_BATCH_BYTES: Final = 32 * 1024 * 1024
 ACTOR: Final = "logs.ingest"
 
 
@@ -37,94 +36,191 @@ class Taken:
     """Rows added now."""
 
 
-class RacedError(Exception):
-    """Another ingest appended the same batch first; look again."""
+Then = Callable[[Source, Taken], None]
+"""Called when a source is in."""
+
+
+@dataclass(frozen=True)
+class _Want:
+    """A source somebody wants in the log."""
+
+    source: Source
+    attempt_id: str | None
+    then: Then | None
+
+
+@dataclass(frozen=True)
+class _Pending:
+    """A source whose rows wait for the next commit."""
+
+    want: _Want
+    batch: Batch
+    after: Version
+    """The version's state once the batch is in."""
+    what: str
+    bytes: int
 
 
 class Ingest:
-    """One run of ingest over any number of sources. Close it, then commit the lake."""
+    """One run of ingest over any number of sources. `flush` at the end, close it, then commit the lake."""
 
     def __init__(self, context: Context) -> None:
         self._lake = context.lake
         self._spool: Spool = context.lake.spool(ACTOR, context.run_id)
-        self._catalogue = Catalogue.read(context.lake)
         self.counts: Counter[str] = Counter()
-        self._state_leftovers(None)
+        self._queue: deque[_Want] = deque()
+        self._pending: dict[str, _Pending] = {}
+        self._later: list[_Want] = []
+        """Sources of which an earlier state is pending: what is new of them shows only when that is in."""
+        reader = context.lake.now()
+        self._catalogue = Catalogue.read(reader)
+        # From here on the catalogue knows every row up to this version of the table: whatever another process adds
+        # to a source we plan for comes with a later transaction.
+        self._since = context.lake.store.transactions_since("raw_records", reader.version("raw_records"))
+        self._state_leftovers(reader, None)
 
     def close(self) -> None:
         """Seal what was stated."""
         self._spool.close()
 
-    def take(self, source: Source, attempt_id: str | None = None) -> Taken | None:
-        """Bring a source into the log as far as it is not in yet; None when it holds no record.
+    def take(self, source: Source, attempt_id: str | None = None, then: Then | None = None) -> None:
+        """Bring a source into the log as far as it is not in yet; one without a record is passed over.
 
-        Safe to call again at any time and from several processes.
+        Its rows may wait for those of others until `flush`. Safe to call again at any time and from several processes.
+
+        Args:
+            source: what to take.
+            attempt_id: attempt of ours it belongs to.
+            then: called when it is in and stated; not at all when it holds no record or was forgotten.
         """
-        source_id = source_id_of(source)
-        for _ in count():
-            try:
-                return self._take(source, source_id, attempt_id)
-            except RacedError:
-                self._catalogue = Catalogue.read(self._lake)
-                self._state_leftovers(source_id)
-        raise AssertionError("unreachable")
+        self._queue.append(_Want(source, attempt_id, then))
+        self._work()
 
-    def _take(self, source: Source, source_id: str, attempt_id: str | None) -> Taken | None:
-        known = self._catalogue.of(source_id)
-        measured = measure(source, [v.bytes for v in known])
-        if measured.records == 0:
-            return None
+    def flush(self) -> None:
+        """Bring in everything that waits."""
+        while self._pending:
+            self._write()
+            self._work()
+
+    def _work(self) -> None:
+        while self._queue:
+            self._take(self._queue.popleft())
+            waiting = self._pending.values()
+            if sum(p.batch.size for p in waiting) >= BATCH_ROWS or sum(p.bytes for p in waiting) >= BATCH_BYTES:
+                self._write()
+
+    def _write(self) -> None:
+        """One commit of what is pending, then the events; what others brought in first is looked at again."""
+        pending, self._pending = list(self._pending.values()), {}
+        outcomes = self._lake.append_raw_many([p.batch for p in pending], since=self._since)
+        lost: set[str] = set()
+        for one, outcome in zip(pending, outcomes, strict=True):
+            if outcome == "appended":
+                self.counts[one.what] += 1
+                self._finish(one.want, one.after, one.batch.size)
+            elif outcome == "forgotten":
+                self.counts["forgotten"] += 1
+            else:
+                lost.add(one.batch.source_id)
+                self._queue.append(one.want)
+        self._look_again(lost)
+        self._queue.extend(self._later)
+        self._later = []
+
+    def _look_again(self, lost: set[str]) -> None:
+        """Learn what others brought in of these sources."""
+        if lost:
+            reader = self._lake.now()
+            self._catalogue = Catalogue.read(reader)
+            self._state_leftovers(reader, lost)
+
+    def _finish(self, want: _Want, after: Version, appended: int) -> None:
+        crash.point("ingest.before_event")
+        self.counts["records"] += appended
+        source = want.source
+        stated = self._state(after, source.kind, source.path, source.session_id, want.attempt_id)
+        if want.then is not None:
+            want.then(source, Taken(stated, appended))
+
+    def _take(self, want: _Want) -> None:
+        loaded = load(want.source, lambda source_id: [v.bytes for v in self._catalogue.of(source_id)])
+        if loaded is None:
+            return
+        if loaded.source_id in self._pending:
+            self._later.append(want)
+            return
+        known = self._catalogue.of(loaded.source_id)
         grown: Version | None = None
         for version in known:
-            if version.bytes == measured.bytes and version.sha256 == measured.sha256:
-                return self._seen(source, version)
-            if version.bytes < measured.bytes and measured.prefixes.get(version.bytes) == version.sha256:
+            if version.bytes == loaded.bytes and version.sha256 == loaded.sha256:
+                return self._seen(want, version)
+            if version.bytes < loaded.bytes and loaded.prefixes.get(version.bytes) == version.sha256:
                 grown = max(grown or version, version, key=lambda v: v.bytes)
-            elif version.bytes > measured.bytes and self._is_prefix_of(measured, version, source.kind):
-                return self._seen(source, version)
-        base = grown or Version(source_id, 1 + max((v.version for v in known), default=-1), 0, 0, "", False, 0)
-        self.counts["grown" if grown else "new" if base.version == 0 else "changed"] += 1
-        return self._append(source, base, measured, attempt_id)
+            elif version.bytes > loaded.bytes and self._is_prefix_of(loaded, version, want.source.kind):
+                return self._seen(want, version)
+        number = 1 + max((v.version for v in known), default=-1)
+        base = grown or Version(loaded.source_id, number, 0, 0, "", False, 0)
+        self._append(want, base, loaded, "grown" if grown else "new" if base.version == 0 else "changed")
+        return None
 
-    def _seen(self, source: Source, version: Version) -> Taken:
+    def _seen(self, want: _Want, version: Version) -> None:
+        source = want.source
         key = (version.source_id, version.version, source.path)
         if key in self._catalogue.paths:
             self.counts["unchanged"] += 1
-            return Taken(version, 0)
-        self.counts["copies"] += 1
-        self._catalogue.paths.add(key)
-        self._spool.stream("source_seen", digest(*key)).emit(
-            "source.seen",
-            {"source_id": version.source_id, "version": version.version, "path": source.path, "kind": source.kind},
-        )
-        return Taken(version, 0)
+        else:
+            self.counts["copies"] += 1
+            self._catalogue.paths.add(key)
+            self._spool.stream("source_seen", digest(*key)).emit(
+                "source.seen",
+                {"source_id": version.source_id, "version": version.version, "path": source.path, "kind": source.kind},
+            )
+        if want.then is not None:
+            want.then(source, Taken(version, 0))
 
-    def _is_prefix_of(self, measured: Measured, version: Version, kind: str) -> bool:
+    def _is_prefix_of(self, loaded: Loaded, version: Version, kind: str) -> bool:
         hasher = hashlib.sha256()
-        left = measured.bytes
+        left = loaded.bytes
         for raw, newline in stream_of(self._lake, version.source_id, version.version, kind):
             piece = raw + b"\n" if newline else raw
             hasher.update(piece[:left])
             left -= min(left, len(piece))
             if left == 0:
                 break
-        return left == 0 and hasher.hexdigest() == measured.sha256
+        return left == 0 and hasher.hexdigest() == loaded.sha256
 
-    def _append(self, source: Source, base: Version, measured: Measured, attempt_id: str | None) -> Taken:
+    def _append(self, want: _Want, base: Version, loaded: Loaded, what: str) -> None:
+        """Plan the rows behind `base`: into the pending ones, or, of a large source, one commit a batch."""
+        source = want.source
+        whole = loaded.lines is not None
         appended = 0
-        for rows in _batches(source, base, measured.bytes, attempt_id):
-            # The number of rows before a batch is its number: it says which state the batch was planned from, so that
-            # of two that were planned from the same one the lake takes only the first.
-            if not self._lake.append_raw(base.source_id, base.records + appended, rows):
-                raise RacedError
-            appended += len(rows)
-        version = Version(
-            base.source_id, base.version, base.records + appended, measured.bytes, measured.sha256,
-            measured.open_tail, base.events,
-        )  # fmt: skip
-        crash.point("ingest.before_event")
-        self.counts["records"] += appended
-        return Taken(self._state(version, source.kind, source.path, source.session_id, attempt_id), appended)
+        # The number of rows before a batch is its number: it says which state the batch was planned from, so that of
+        # two that were planned from the same one the lake takes only the first.
+        for lines in batches(source, base, loaded):
+            batch = batch_of(source, base, base.records + appended, lines, want.attempt_id)
+            appended += batch.size
+            after = Version(
+                base.source_id, base.version, base.records + appended, loaded.bytes, loaded.sha256,
+                loaded.open_tail, base.events,
+            )  # fmt: skip
+            if whole:
+                size = sum(len(line.raw) for line in lines)
+                self._pending[base.source_id] = _Pending(want, batch, after, what, size)
+                return
+            (outcome,) = self._lake.append_raw_many([batch], since=self._since)
+            if outcome == "forgotten":
+                self.counts["forgotten"] += 1
+                return
+            if outcome == "there":
+                self._look_again({base.source_id})
+                self._queue.append(want)
+                return
+        self.counts[what] += 1
+        if not appended:  # only the newline behind a record that is in already
+            after = Version(
+                base.source_id, base.version, base.records, loaded.bytes, loaded.sha256, loaded.open_tail, base.events
+            )
+        self._finish(want, after, appended)
 
     def _state(self, version: Version, kind: str, path: str, session_id: str | None, attempt_id: str | None) -> Version:
         payload: dict[str, Json] = {
@@ -149,93 +245,9 @@ class Ingest:
         self._catalogue.paths.add((version.source_id, version.version, path))
         return stated
 
-    def _state_leftovers(self, source_id: str | None) -> None:
-        for version, origin in unstated(self._lake, self._catalogue, source_id):
+    def _state_leftovers(self, reader: Reader, source_ids: set[str] | None) -> None:
+        for version, origin in unstated(reader, self._catalogue, source_ids):
             self.counts["recovered"] += 1
             self._state(
                 version, origin["source_kind"], origin["source_path"], origin["session_id"], origin["attempt_id"]
             )
-
-
-@dataclass(frozen=True)
-class Measured:
-    """Length and digest of a source's stream as it is now, and of prefixes of it."""
-
-    records: int
-    bytes: int
-    sha256: str
-    open_tail: bool
-    prefixes: dict[int, str]
-    """sha256 by length, for the lengths asked for."""
-
-
-def measure(source: Source, lengths: list[int]) -> Measured:
-    """One pass over a source's stream.
-
-    Args:
-        source: what to read.
-        lengths: prefixes to hash on the way. Bytes.
-    """
-    hasher = hashlib.sha256()
-    wanted = sorted(set(lengths))
-    prefixes: dict[int, str] = {}
-    records = at = 0
-    terminated = True
-    for line in source.lines():
-        piece = line.raw + b"\n" if line.terminated else line.raw
-        while wanted and at < wanted[0] <= at + len(piece):
-            part = hasher.copy()
-            part.update(piece[: wanted[0] - at])
-            prefixes[wanted.pop(0)] = part.hexdigest()
-        hasher.update(piece)
-        at += len(piece)
-        records += 1
-        terminated = line.terminated
-    return Measured(records, at, hasher.hexdigest(), not terminated, prefixes)
-
-
-def _batches(source: Source, base: Version, end: int, attempt_id: str | None) -> Iterator[list[dict[str, Json]]]:
-    rows: list[dict[str, Json]] = []
-    size = 0
-    for index, line in enumerate(source.lines(base.bytes, end)):
-        if index == 0 and base.open_tail and not line.raw:
-            continue  # only the newline behind a record that is in already
-        rows.append(row_of(source, base, line, attempt_id))
-        size += len(line.raw)
-        if len(rows) >= _BATCH_ROWS or size >= _BATCH_BYTES:
-            yield rows
-            rows, size = [], 0
-    if rows:
-        yield rows
-
-
-def row_of(source: Source, version: Version, line: Line, attempt_id: str | None) -> dict[str, Json]:
-    """A row of `raw_records` (without what the lake adds: `ingested_at`, `raw_blob`)."""
-    if line.problem is None:
-        fields, status = head(line.raw, first=line.position == 0 or version.bytes == 0)
-    else:
-        fields, status = head(b"", first=False)[0], line.problem
-    return {
-        "record_key": record_key(version.source_id, version.version, line.position),
-        "source_id": version.source_id,
-        "version": version.version,
-        "position": line.position,
-        "source_kind": source.kind,
-        "source_path": source.path,
-        "session_id": source.session_id,
-        "attempt_id": attempt_id,
-        "raw": line.raw,
-        "raw_size": len(line.raw),
-        "raw_sha256": sha256_hex(line.raw),
-        "encoding": line.encoding,
-        "stored": line.stored,
-        "record_type": _text(fields.type),
-        "record_id": _text(fields.name),
-        "parent_id": _text(fields.parentId),
-        "ts": parse_time(fields.time),
-        "parse_status": status,
-    }
-
-
-def _text(value: Json) -> str | None:
-    return value if isinstance(value, str) else None

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
 
-from assets.logs.ingest import Ingest
+from assets.logs.ingest import Ingest, Taken
+from assets.logs.reader import Source
 from assets.logs.walk import Found
 from assets.stage import Context
 from lake.errors import SourceError
@@ -30,12 +31,15 @@ def ingest_paths(context: Context, paths: Iterable[Path | str]) -> Mapping[str, 
     """
     found = Found()
     counts: Counter[str] = Counter()
+
+    def say(source: Source, taken: Taken) -> None:
+        context.progress(f"{source.kind} {source.path}: {taken.appended} new records")
+
     with closing(Ingest(context)) as ingest:
         for path in paths:
             for source in found.sources(Path(path).expanduser().absolute()):
-                taken = ingest.take(source)
-                if taken is not None:
-                    context.progress(f"{source.kind} {source.path}: {taken.appended} new records")
+                ingest.take(source, then=say)
+        ingest.flush()
         counts.update(ingest.counts)
     context.lake.commit()
     for left in found.left:

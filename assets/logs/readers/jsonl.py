@@ -7,6 +7,7 @@ for a file in which no object can be read (a torn or empty transcript is still a
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -53,22 +54,24 @@ class JsonlReader:
         lines = list(islice(FileSource("", str(path), None, "").lines(), _LOOK))
         if not lines:
             return None
-        objects = [value for line in lines if (value := _object(line)) is not None]
         stem = name["stem"] if name else path.name
-        for value in objects:
-            source = _recognise(path, value, objects, stem)
+        value = None
+        for value in _objects(lines):
+            source = _recognise(path, value, lines, stem)
             if source is not None:
                 return [source]
-        if not objects and name is not None and len(lines) >= 1:
+        if value is None and name is not None and len(lines) >= 1:
             return [FileSource("openclaw.jsonl", str(path), stem, stem)]
         return None
 
 
-def _object(line: Line) -> dict[str, Json] | None:
-    return decode(line.raw, first=line.position == 0).value
+def _objects(lines: list[Line]) -> Iterator[dict[str, Json]]:
+    """What can be read of the lines, each decoded only when it is its turn: mostly the first one tells."""
+    decoded = (decode(line.raw, first=line.position == 0).value for line in lines)
+    return (value for value in decoded if value is not None)
 
 
-def _recognise(path: Path, value: dict[str, Json], objects: list[dict[str, Json]], stem: str) -> Source | None:
+def _recognise(path: Path, value: dict[str, Json], lines: list[Line], stem: str) -> Source | None:
     if value.get("traceSchema") == "openclaw-trajectory":
         session = value.get("sessionId") if isinstance(value.get("sessionId"), str) else stem
         return FileSource("openclaw.trajectory.jsonl", str(path), session, session or stem)
@@ -79,6 +82,7 @@ def _recognise(path: Path, value: dict[str, Json], objects: list[dict[str, Json]
     if value["type"] == "message" and not isinstance(value.get("message"), dict):
         return None
     session = next(
-        (o["id"] for o in objects if o.get("type") == "session" and isinstance(o.get("id"), str) and o["id"]), stem
+        (o["id"] for o in _objects(lines) if o.get("type") == "session" and isinstance(o.get("id"), str) and o["id"]),
+        stem,
     )
     return FileSource("openclaw.jsonl", str(path), session, session)
