@@ -8,9 +8,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+import lake
 from lake import Lake
 from lake.errors import LakeError, LogError
 from lake.ids import record_key, sha256_hex
+from lake.raw import Batch
 from lake.schema.log import RAW_RECORDS
 from lake.settings import MAX_INLINE
 from lake.verify import verify
@@ -107,3 +109,40 @@ def test_missing_blobs_say_which_and_how_many(empty: Lake) -> None:
     (empty.root / "objects" / large[:2] / large).unlink()
     with pytest.raises(LakeError, match=f"blob {large} has no object file"):
         empty.blob(large)
+
+
+def batch(name: str, number: int, at: int, **changes: Any) -> Batch:
+    same = {"source_kind": "openclaw.jsonl", "source_path": "a.jsonl", "encoding": "identity", "parse_status": "ok"}
+    columns: dict[str, list[Any]] = {"position": [at], "raw": [b"%d" % at]} | changes
+    return Batch(name, 0, number, 1, columns, same)
+
+
+@pytest.mark.parametrize("looked_up", [True, False])
+def test_of_many_batches_those_that_are_in_are_left_out_and_the_others_go_in(empty: Lake, looked_up: bool) -> None:
+    store = empty.store
+    since = None if looked_up else store.transactions_since("raw_records", store.version("raw_records"))
+    assert empty.append_raw_many([batch("a", 0, 0), batch("b", 0, 0)], since=since) == ["appended"] * 2
+    other = lake.open(empty.root)
+    assert other.append_raw_many([batch("c", 0, 0)]) == ["appended"]
+    version = store.version("raw_records")
+    many = [batch("a", 1, 1), batch("b", 0, 0), batch("c", 0, 0), batch("d", 0, 0)]
+    assert empty.append_raw_many(many, since=since) == ["appended", "there", "there", "appended"]
+    assert store.version("raw_records") == version + 1
+    assert empty.append_raw_many(many, since=since) == ["there"] * 4
+    assert store.version("raw_records") == version + 1
+    rows = empty.raw_records().to_pylist()
+    assert [(row["source_id"], row["position"]) for row in rows] == [("a", 0), ("a", 1), ("b", 0), ("c", 0), ("d", 0)]
+    assert all(row["record_key"] == record_key(row["source_id"], 0, row["position"]) for row in rows)
+    assert verify(empty).ok
+
+
+def test_many_batches_that_break_a_rule_are_refused_whole(empty: Lake) -> None:
+    bad = [
+        ([batch("a", 0, 0), batch("a", 1, 1)], "two batches of one version"),
+        ([batch("a", 0, 0), batch("b", 0, 0, position=[1, 2])], "another number of position"),
+        ([batch("a", 0, 0), Batch("b", 0, 0, 1, {"raw": [b""]}, {})], "has no position, source_kind"),
+    ]
+    for batches, message in bad:
+        with pytest.raises(LogError, match=message):
+            empty.append_raw_many(batches)
+    assert empty.table("raw_records").num_rows == 0
