@@ -150,14 +150,16 @@ def run_batch(ctx: Context, attempts: Sequence[PlannedAttempt]) -> Mapping[str, 
 
 def _open_account(ctx: Context, todo: Sequence[PlannedAttempt]) -> Account | None:
     """The account of the batch's endpoint policies, with what the log says was spent; null where it has none."""
-    models = {resolve(attempt.policy).model.model for attempt in todo if attempt.policy_kind == "endpoint"}
+    models = [resolve(name).model for name in sorted({a.policy for a in todo if a.policy_kind == "endpoint"})]
     if not models:
         return None
-    states = rollout_states(ctx.lake)
-    before: dict[str, Usage] = {}
-    for one in spent(ctx.lake, states).values():
-        before[one.model] = before.get(one.model, Usage()) + one.usage
-    return Account(ctx.profile.endpoint, before, tuple(sorted(models)))
+    before = {one.model: one for one in spent(ctx.lake, rollout_states(ctx.lake)).values()}
+    opening = {
+        model.model: Usage(before[model.model].least_prompt if model.model in before else 0, 0, model.max_tokens)
+        for model in models
+    }
+    spent_before = {name: one.usage for name, one in before.items()}
+    return Account(ctx.profile.endpoint, spent_before, tuple(opening), opening=opening)
 
 
 def _open_rollouts(ctx: Context, attempts: Iterable[PlannedAttempt]) -> tuple[list[PlannedAttempt], Counter[str]]:

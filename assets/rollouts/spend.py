@@ -36,6 +36,8 @@ class Spent:
     calls: int = 0
     """Upstream tries."""
     usage: Usage = field(default_factory=Usage)
+    least_prompt: int = 0
+    """Of the calls that were answered, the prompt of the smallest; 0 when none was. Tokens."""
     attempts: dict[str, Usage] = field(default_factory=lambda: defaultdict(Usage))
     """By attempt, whatever its ending."""
 
@@ -71,6 +73,8 @@ def spent(lake: Lake, states: Mapping[str, Sequence[AttemptState]]) -> dict[str,
         one = found.setdefault(policy, Spent(resolve(policy).model.model))
         usage = _usage(record)
         one.calls += 1
+        if usage.prompt:
+            one.least_prompt = min(usage.prompt, one.least_prompt or usage.prompt)
         one.usage += usage
         one.attempts[record["attempt_id"]] += usage
     return dict(sorted(found.items()))

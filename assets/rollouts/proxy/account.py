@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from assets.profile import EndpointSection
 from assets.rollouts.proxy.usage import Usage, estimated_prompt
@@ -27,12 +28,20 @@ _ADVICE = {
 class Account:
     """Spending of endpoint policies. Safe to use from any thread."""
 
-    def __init__(self, settings: EndpointSection, spent: Mapping[str, Usage], models: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        settings: EndpointSection,
+        spent: Mapping[str, Usage],
+        models: Sequence[str] = (),
+        *,
+        opening: Mapping[str, Usage] = MappingProxyType({}),
+    ) -> None:
         """Open it.
 
         Args:
             spent: model to what it used before, by the log.
             models: those that are going to be asked.
+            opening: model to the least that the first call of an attempt needs; the account is closed without it.
 
         Raises:
             UsageError: there is a cap in money, and a model without a price.
@@ -46,13 +55,14 @@ class Account:
             )
         self._settings = settings
         self._spent = dict(spent)
+        self._opening = dict(opening) or {"": Usage()}
         self._reserved: dict[str, tuple[str, Usage]] = {}
         self._lock = threading.Lock()
         self.closed: str | None = None
         """Why nothing more is sent, in a line; null while something may be."""
         self.refused: str | None = None
         """What an endpoint said that it will say to every request, and what to do; null when none did."""
-        self.closed = self._over("", Usage())
+        self.closed = self._no_room()
 
     def admit(self, record_id: str, model: str, request: bytes) -> str | None:
         """Reserve what a request may use; why it must not be sent, or null."""
@@ -70,7 +80,7 @@ class Account:
             self._reserved.pop(record_id, None)
             self._spent[model] = self._spent.get(model, Usage()) + usage
             if self.closed is None:
-                self.closed = self._over(model, Usage())
+                self.closed = self._no_room()
 
     def hear(self, status: int | None, said: str) -> None:
         """Take note of a final answer that no request will change.
@@ -80,6 +90,11 @@ class Account:
         """
         if status in _ADVICE and self.refused is None:
             self.refused = f"{said}; {_ADVICE[status]}"
+
+    def _no_room(self) -> str | None:
+        """Why not even the cheapest first call can be paid for; null when one can."""
+        reasons = [self._over(model, wanted) for model, wanted in self._opening.items()]
+        return reasons[0] if all(reasons) else None
 
     def _over(self, model: str, wanted: Usage) -> str | None:
         limits = self._settings
