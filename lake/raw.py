@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from typing import Final, Literal
 
 import pyarrow as pa
@@ -119,7 +120,7 @@ def append_raw_many(
     wanted = [batch for batch in batches if batch.size and batch.source_id not in forgotten]
     now = utc_now()
     large = [_blobs.from_bytes(data) for data in blobs]
-    tables = {batch.application: _table(batch, now, large) for batch in wanted}
+    columns = {batch.application: _columns(batch, now, large) for batch in wanted}
     if large:
         _blobs.append(store, large)
     left: list[Batch] = []
@@ -133,7 +134,7 @@ def append_raw_many(
             left = [batch for batch in wanted if since.last(batch.application) < batch.number]
         if not left:
             return None
-        rows = pa.concat_tables([tables[batch.application] for batch in left])
+        rows = _table([columns[batch.application] for batch in left])
         return rows, {batch.application: batch.number for batch in left}
 
     if wanted and not store.transact("raw_records", prepare):
@@ -174,8 +175,16 @@ def _one_version(source_id: str, records: Sequence[Mapping[str, Json]]) -> int:
     return versions[0]
 
 
-def _table(batch: Batch, now: datetime, large: list[_blobs.NewBlob]) -> pa.Table:
-    """The batch as rows of the table, with what follows from the bytes; adds those too many for a row to `large`."""
+def _table(parts: Sequence[Mapping[str, Sequence[Json]]]) -> pa.Table:
+    """Rows of several batches; one conversion a column, since each costs more than the values of a small batch."""
+    names = RAW_RECORDS.arrow.names
+    values = {name: list(chain.from_iterable(part[name] for part in parts)) for name in names}
+    arrays = [pa.array(values.pop(field.name), field.type) for field in RAW_RECORDS.arrow]
+    return pa.table(arrays, RAW_RECORDS.arrow)
+
+
+def _columns(batch: Batch, now: datetime, large: list[_blobs.NewBlob]) -> dict[str, Sequence[Json]]:
+    """The batch in all columns of the table; adds contents too large for a row to `large`."""
     given = {**{name: [value] * batch.size for name, value in batch.same.items()}, **batch.columns}
     missing = [name for name in REQUIRED if name != "version" and name not in given]
     uneven = [name for name, values in given.items() if len(values) != batch.size]
@@ -188,9 +197,7 @@ def _table(batch: Batch, now: datetime, large: list[_blobs.NewBlob]) -> pa.Table
     full["record_key"] = _record_keys(batch, given["position"])
     full["ingested_at"] = [now] * batch.size
     empty = [None] * batch.size
-    return pa.table(
-        [pa.array(full.get(field.name, empty), field.type) for field in RAW_RECORDS.arrow], RAW_RECORDS.arrow
-    )
+    return {name: full.get(name, empty) for name in RAW_RECORDS.arrow.names}
 
 
 def _derived(

@@ -58,7 +58,7 @@ class _Pending:
     after: Version
     """The version's state once the batch is in."""
     what: str
-    bytes: int
+    """Which count it goes to: new, grown or changed."""
 
 
 class Ingest:
@@ -70,6 +70,7 @@ class Ingest:
         self.counts: Counter[str] = Counter()
         self._queue: deque[_Want] = deque()
         self._pending: dict[str, _Pending] = {}
+        self._rows = self._bytes = 0  # of what is pending
         self._later: list[_Want] = []
         """Sources of which an earlier state is pending: what is new of them shows only when that is in."""
         reader = context.lake.now()
@@ -105,13 +106,13 @@ class Ingest:
     def _work(self) -> None:
         while self._queue:
             self._take(self._queue.popleft())
-            waiting = self._pending.values()
-            if sum(p.batch.size for p in waiting) >= BATCH_ROWS or sum(p.bytes for p in waiting) >= BATCH_BYTES:
+            if self._rows >= BATCH_ROWS or self._bytes >= BATCH_BYTES:
                 self._write()
 
     def _write(self) -> None:
         """One commit of what is pending, then the events; what others brought in first is looked at again."""
         pending, self._pending = list(self._pending.values()), {}
+        self._rows = self._bytes = 0
         outcomes = self._lake.append_raw_many([p.batch for p in pending], since=self._since)
         lost: set[str] = set()
         for one, outcome in zip(pending, outcomes, strict=True):
@@ -204,8 +205,9 @@ class Ingest:
                 loaded.open_tail, base.events,
             )  # fmt: skip
             if whole:
-                size = sum(len(line.raw) for line in lines)
-                self._pending[base.source_id] = _Pending(want, batch, after, what, size)
+                self._pending[base.source_id] = _Pending(want, batch, after, what)
+                self._rows += batch.size
+                self._bytes += sum(len(line.raw) for line in lines)
                 return
             (outcome,) = self._lake.append_raw_many([batch], since=self._since)
             if outcome == "forgotten":

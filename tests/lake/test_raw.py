@@ -113,7 +113,7 @@ def test_missing_blobs_say_which_and_how_many(empty: Lake) -> None:
 
 def batch(name: str, number: int, at: int, **changes: Any) -> Batch:
     same = {"source_kind": "openclaw.jsonl", "source_path": "a.jsonl", "encoding": "identity", "parse_status": "ok"}
-    columns: dict[str, list[Any]] = {"position": [at], "raw": [b"%d" % at]} | changes
+    columns: dict[str, list[Any]] = {"position": [at], "raw": [b"%d" % at], **changes}
     return Batch(name, 0, number, 1, columns, same)
 
 
