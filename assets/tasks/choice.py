@@ -5,6 +5,7 @@ Belongs here: the two deterministic choices. Does not belong here: how personas 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -32,12 +33,13 @@ def persona_for(family: Family, seed: int, personas: Sequence[Persona]) -> Perso
 
 
 def skills_for(family: Family, skills: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Ids of synthesizable skills that have one of the family's words in name or description, the best first."""
+    """Ids of synthesizable skills for Linux that have a word of the family in name or description, best first."""
     scored = []
     for row in skills:
-        if not row["synthesizable"]:
+        systems = {name for name in row.get("required_env") or () if name.startswith("os:")}
+        if not row["synthesizable"] or (systems and "os:linux" not in systems):
             continue
-        text = f"{row['name']} {row['description']}".lower().replace("-", " ")
+        text = re.sub(r"[^a-z0-9]+", " ", f"{row['name']} {row['description']}".lower())
         hits = sum(f" {word} " in f" {text} " for word in family.skill_words)
         if hits:
             scored.append((-hits, str(row["skill_id"])))

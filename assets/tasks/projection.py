@@ -33,15 +33,20 @@ def build(view: View) -> Mapping[str, pa.Table]:
 PROJECTION = Projection(name="tasks", version=1, outputs=("tasks",), events=("task.proposed",), build=build)
 
 
+_MANIFESTS = ("input_manifest", "reward_manifest", "oracle_manifest")
+
+
 def load_bundle(lake: Lake, row: Mapping[str, Any]) -> TaskBundle:
     """The bundle of a row of `tasks`, with its files from the blobs.
 
     Raises:
         LakeError: a blob is missing.
     """
+    manifests = {column: json.loads(row[column] or "[]") for column in _MANIFESTS}
+    contents = lake.blobs({entry["sha256"] for manifest in manifests.values() for entry in manifest})
 
     def files(column: str) -> dict[str, bytes]:
-        return {entry["path"]: lake.blob(entry["sha256"]) for entry in json.loads(row[column])}
+        return {entry["path"]: contents[entry["sha256"]] for entry in manifests[column]}
 
     return TaskBundle(
         task_id=row["task_id"],

@@ -72,12 +72,13 @@ def scatter(rng: random.Random, items: Sequence[str], counts: Sequence[int]) -> 
 def opening(rng: random.Random, persona: Persona, errand: str) -> str:
     """First sentence of a request in the persona's name."""
     article = "an" if persona.occupation[0].lower() in "aeiou" else "a"
+    lowered = errand if errand.startswith("I ") else f"{errand[0].lower()}{errand[1:]}"
     forms = (
         f"Hi, {persona.name} here ({persona.occupation}). {errand}",
         f"I'm {persona.name}, {article} {persona.occupation}, and I need a hand. {errand}",
         f"Hello! As {article} {persona.occupation} I do this every so often; please take it over. {errand}",
         f"{errand} (This is {persona.name}; I work as {article} {persona.occupation}.)",
-        f"Quick request from {persona.name}, {persona.occupation}: {errand[0].lower()}{errand[1:]}",
+        f"Quick request from {persona.name}, {persona.occupation}: {lowered}",
     )
     return rng.choice(forms)
 

@@ -185,7 +185,11 @@ def _plan(rng: random.Random, pages: list[Page]) -> Plan:
         Slip(8, edit(f"site/{pages[0].name}", [("<title></title>", "<title>x</title>")]),
              "No page has an empty title; the script took care of them."),
     ]  # fmt: skip
-    no_ellipsis = changed(source, ('.rstrip(" ,.") + "…"\n        if', '.rstrip(" ,.")\n        if'))
+    sloppy = changed(
+        source,
+        ('.rstrip(" ,.") + "…"\n        if', '.rstrip(" ,.")\n        if'),
+        ("title = f\"{name} | {rules['brand']}\"", "title = name"),
+    )
     ascending = changed(source, ("-float(str(", "float(str("))
     raw = changed(
         source,
@@ -194,7 +198,7 @@ def _plan(rng: random.Random, pages: list[Page]) -> Plan:
     )
     undone = "cp work/before/*.html site/ && rm output/catalogue.jsonl"
     flaws = [
-        Flaw("ellipsis_forgotten", {6: rewritten(steps[6], no_ellipsis)}, loss="large"),
+        Flaw("brand_and_ellipsis_forgotten", {6: rewritten(steps[6], sloppy)}, loss="large"),
         Flaw("cheapest_first", {6: rewritten(steps[6], ascending)}, loss="small"),
         Flaw("report_forgotten", {7: run(f"python3 {name} && rm output/seo_report.csv", "Run it.")}, loss="small"),
         Flaw("markup_kept_and_never_cut", {6: rewritten(steps[6], raw)}, loss="large"),

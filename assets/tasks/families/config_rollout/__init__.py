@@ -308,5 +308,5 @@ FAMILY = Family(
     folder=Path(__file__).parent,
     draft=draft,
     domains=("it operations", "software engineering", "energy and facilities"),
-    skill_words=("config", "configuration", "gateway", "deploy", "nodes"),
+    skill_words=("configuration", "config", "deploy", "harden"),
 )

@@ -252,13 +252,7 @@ def _plan(rng: random.Random, name: str) -> Plan:
     ]
     no_limit = changed(source, ('paid = min(eur, Decimal(policy["limits_eur"][category]))', "paid = eur"))
     no_dedup = changed(source, ('repeated = row["claim_id"] in seen', "repeated = False"))
-    month_first = changed(
-        source,
-        (
-            'd, m, y = (int(part) for part in text.split("/"))',
-            'm, d, y = (int(part) for part in text.split("/"))\n        m, d = (m, d) if m <= 12 else (d, m)',
-        ),
-    )
+    no_receipts = changed(source, ('elif eur > receipt_above and row["receipt"].lower() != "yes":', "elif False:"))
     renamed = changed(
         source,
         ('"reimbursed_eur": paid', '"paid": paid'),
@@ -268,7 +262,7 @@ def _plan(rng: random.Random, name: str) -> Plan:
     flaws = [
         Flaw("limit_forgotten", {5: rewritten(steps[5], no_limit)}, loss="small"),
         Flaw("duplicates_kept", {5: rewritten(steps[5], no_dedup)}, loss="large"),
-        Flaw("month_before_day", {5: rewritten(steps[5], month_first)}, loss="large"),
+        Flaw("receipts_ignored", {5: rewritten(steps[5], no_receipts)}, loss="large"),
         Flaw("column_renamed", {5: rewritten(steps[5], renamed)}, loss="large"),
         Flaw("never_run", drop=(6, 7, 8, 9), loss="large"),
     ]

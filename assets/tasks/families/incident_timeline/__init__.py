@@ -196,7 +196,8 @@ def _plan(rng: random.Random, start: str, end: str) -> Plan:
         write(name, source, "Now one script for all three products."),
         run(f"python3 {name}", "Run it."),
         verify("cat output/incident.md; head -6 output/timeline.csv", "Look at the result."),
-        verify("tail -n +2 output/timeline.csv | sort -c && cut -d, -f2,3 output/timeline.csv | sort | uniq -c",
+        verify("tail -n +2 output/timeline.csv | cut -d, -f1 | sort -c;"
+               " cut -d, -f2,3 output/timeline.csv | sort | uniq -c",
                "The order and the counts should agree with the table.", beside=True),
         verify("python3 -c \"import json; w=json.load(open('output/windows.json'));"
                " print(sum(x['requests'] for x in w), [x['start'] for x in w if x['breach']])\";"
@@ -243,5 +244,5 @@ FAMILY = Family(
     draft=draft,
     protocol="reward_booleans",
     domains=("it operations", "software engineering"),
-    skill_words=("log", "logs", "incident", "debug", "healthcheck", "audit"),
+    skill_words=("incident", "logs", "debugging", "audit"),
 )

@@ -179,5 +179,5 @@ FAMILY = Family(
     draft=draft,
     protocol="reward_booleans",
     domains=("research and laboratory", "education", "media and publishing", "public and non-profit"),
-    skill_words=("notes", "obsidian", "markdown", "vault", "search"),
+    skill_words=("notes", "vault", "vaults", "markdown"),
 )

@@ -244,5 +244,5 @@ FAMILY = Family(
     folder=Path(__file__).parent,
     draft=draft,
     domains=("events and hospitality", "energy and facilities", "logistics and supply", "education"),
-    skill_words=("project", "tasks", "planning", "taskflow", "schedule"),
+    skill_words=("project", "tasks", "taskflow", "schedule"),
 )

@@ -268,5 +268,5 @@ FAMILY = Family(
     draft=draft,
     protocol="reward_booleans",
     domains=("software engineering", "it operations", "finance and accounting"),
-    skill_words=("python", "script", "coding", "cli", "command line"),
+    skill_words=("python", "coding", "scripts"),
 )

@@ -239,8 +239,7 @@ def _plan(rng: random.Random, threshold: int) -> Plan:
     )  # fmt: skip
     flaws = [
         Flaw("repeats_counted_twice", {4: rewritten(steps[4], careless)}, loss="large"),
-        Flaw("unsettled_payments_counted", {4: rewritten(steps[4], pending)}, loss="large"),
-        Flaw("refunds_ignored", {4: rewritten(steps[4], no_refunds)}, loss="large"),
+        Flaw("unsettled_counted_refunds_ignored", {4: rewritten(steps[4], no_refunds)}, loss="large"),
         Flaw("summary_forgotten", {5: run(f"python3 {name} && rm output/summary.json", "Run it.")}, loss="small"),
         Flaw("ranking_ascending", {4: rewritten(steps[4], ascending)}, loss="small"),
     ]  # fmt: skip
@@ -265,5 +264,5 @@ FAMILY = Family(
     folder=Path(__file__).parent,
     draft=draft,
     domains=("retail and commerce", "finance and accounting"),
-    skill_words=("orders", "finance", "spreadsheet", "sheets"),
+    skill_words=("invoices", "bookkeeping", "spreadsheet"),
 )

@@ -257,5 +257,5 @@ FAMILY = Family(
     draft=draft,
     protocol="reward_booleans",
     domains=("research and laboratory", "energy and facilities"),
-    skill_words=("monitor", "usage", "weather", "metrics"),
+    skill_words=("sensors", "metrics", "monitoring"),
 )
