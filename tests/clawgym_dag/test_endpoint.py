@@ -134,3 +134,11 @@ def test_from_env_file_to_scores_without_a_key_in_the_lake(folder: Path) -> None
     assert paid["cost"] == pytest.approx((paid["prompt"] + 4 * paid["completion"]) / 1e6)
     assert after["done"] == 1 and after["predictions"] == []
     assert KEY not in said and files_holding(folder / "lake", KEY) == []
+
+
+def test_dagster_reads_the_file_too(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("OPENAI_MODEL=from-the-file\n")
+    environment = {k: v for k, v in os.environ.items() if k not in ("OPENAI_MODEL", "CLAWGYM_ENV_FILE")}
+    code = "import os, clawgym_dag.definitions; print(os.environ['OPENAI_MODEL'])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.stdout == "from-the-file\n", done.stderr
