@@ -204,9 +204,9 @@ def changelog_extended(workspace: Path) -> float:
     text = output(workspace, "CHANGELOG.md")
     entries = [line.strip() for line in section(text, "Unreleased").splitlines() if line.strip()]
     found = [re.fullmatch(r"[-*] Fix `([\w.]+)`: \S.{3,}", line) for line in entries]
-    older = original("CHANGELOG.md").split("## Unreleased")[1].split()
-    return (
-        sorted(m[1] for m in found if m) == sorted(FAULTY)
-        and len(found) == len(FAULTY)
-        and text.split()[-len(older) :] == older
+    before, after = original("CHANGELOG.md").split("## Unreleased")
+    kept = (
+        text.split("## Unreleased")[0].split() == before.split()
+        and text.split()[-len(after.split()) :] == after.split()
     )
+    return kept and len(found) == len(FAULTY) and sorted(match[1] for match in found if match) == sorted(FAULTY)
