@@ -63,7 +63,6 @@ ATTEMPTS = Table(
             pa.string(),
             "Frozen workspace at the end",
             nullable=True,
-            references="workspaces.workspace_id",
         ),
         Column("planned_at", TIMESTAMP, "First event", role="bookkeeping"),
         Column("started_at", TIMESTAMP, "Start of the sandbox", nullable=True, role="bookkeeping"),

@@ -18,7 +18,7 @@ VERDICTS = Table(
         Column("attempt_id", pa.string(), "Attempt", references="attempts.attempt_id"),
         Column("task_id", pa.string(), "Task", references="tasks.task_id"),
         Column("task_version", pa.string(), "Task version"),
-        Column("workspace_id", pa.string(), "Workspace graded", nullable=True, references="workspaces.workspace_id"),
+        Column("workspace_id", pa.string(), "Workspace graded: the final files of the attempt", nullable=True),
         Column("verifier_version", pa.string(), "Verifier"),
         Column("judge_version", pa.string(), "Judge; none when not judged"),
         Column("status", pa.string(), "scored | verifier_error | verifier_timeout | judge_error | not_gradable"),
