@@ -65,7 +65,7 @@ def _plain(folder: Path, bundle: TaskBundle, installation: Installation) -> None
     materialise(bundle.inputs, folder / "ws")
     (folder / MESSAGE_FILE).write_text(bundle.instruction)
     assert bundle.plan is not None
-    endpoint = _Endpoint(teacher_policy(bundle.plan, CHARACTERS["strong"], seed=1, repeat=0, task=bundle.task_id))
+    endpoint = _Endpoint(teacher_policy(bundle.plan, CHARACTERS["strong@1"], seed=1, repeat=0, task=bundle.task_id))
     threading.Thread(target=endpoint.serve_forever, daemon=True).start()
     settings = config.template("lean", resolve("scripted:strong").model)
     base_url = f"http://127.0.0.1:{endpoint.server_address[1]}/v1"
