@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,6 +17,14 @@ from tests.sql import minilake
 APP = Path(dashboards.__file__).with_name("app.py")
 
 Open = Callable[..., AppTest]
+
+
+@pytest.fixture(autouse=True)
+def main_module() -> Iterator[None]:
+    """Streamlit's harness leaves the app as `__main__`; processes that later tests start would then run the app."""
+    before = sys.modules["__main__"]
+    yield
+    sys.modules["__main__"] = before
 
 
 @pytest.fixture(scope="session")
