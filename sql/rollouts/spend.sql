@@ -1,5 +1,5 @@
 -- What the proxy recorded of the calls of policies that are paid for, as far as the log has taken it in.
--- grain: one upstream try; key: record_id; inputs: raw_records, blobs (through raw_blob), $attempts
+-- grain: one upstream try; key: record_id; inputs: raw_records; parameters: $attempts
 select distinct on (record_id)
     record_id,
     attempt_id,
