@@ -14,10 +14,10 @@ setup: ## .venv, OpenClaw, bubblewrap
 	$(SETUP) rollouts
 demo: setup ## the whole loop on this machine: no key, no GPU
 	@$(BIN)/clawgym demo
-test: ## all tests but the long ones (15 minutes)
+test: ## all tests but the long ones
 	$(SETUP) test
 	@$(BIN)/python -m pytest -m "not long"
-test-all: ## make check, then every test (60 minutes)
+test-all: ## make check, then every test
 	$(SETUP) test
 	@$(MAKE) --no-print-directory check
 	@$(BIN)/python -m pytest
