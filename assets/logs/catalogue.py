@@ -16,7 +16,9 @@ from lake import Lake
 from lake.ids import digest, sha256_hex
 from lake.reader import Reader
 
-ANCHORLESS = frozenset({"openclaw.table", "openclaw.stdout", "openclaw.stderr"})
+ANCHORLESS = frozenset(
+    {"atif", "harbor.trial", "openclaw.sessions", "openclaw.stderr", "openclaw.stdout", "openclaw.table"}
+)
 """Kinds whose single record changes as a whole: their first record is no part of the identity."""
 
 ROW_KINDS = frozenset({"openclaw.transcript", "openclaw.trajectory"})

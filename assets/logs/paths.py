@@ -6,8 +6,8 @@ Belongs here: going over paths and saying what was taken and what was left. One 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from assets.logs.ingest import Ingest, Taken
@@ -32,19 +32,46 @@ def ingest_paths(context: Context, paths: Iterable[Path | str]) -> Mapping[str, 
     found = Found()
     counts: Counter[str] = Counter()
 
+    sources: Counter[str] = Counter()
+    records: Counter[str] = Counter()
+
     def say(source: Source, taken: Taken) -> None:
-        context.progress(f"{source.kind} {source.path}: {taken.appended} new records")
+        records[source.kind] += taken.appended
+        if taken.appended:
+            context.progress(f"{source.kind} {source.path}: {taken.appended} new records")
 
     with closing(Ingest(context)) as ingest:
         for path in paths:
             for source in found.sources(Path(path).expanduser().absolute()):
-                ingest.take(source, then=say)
-        ingest.flush()
+                sources[source.kind] += 1
+                with _others_go_on(found):
+                    ingest.take(source, then=say)
+        with _others_go_on(found):
+            ingest.flush()
         counts.update(ingest.counts)
     context.lake.commit()
     for left in found.left:
         context.progress(f"left {left.path}: {left.reason}")
+    for line in _summary(sources, records, found):
+        context.progress(line)
     counts["left"] += len(found.left)
     if found.broken:
         raise SourceError("; ".join(str(error) for error in found.broken))
     return dict(counts)
+
+
+@contextmanager
+def _others_go_on(found: Found) -> Iterator[None]:
+    """A source that breaks off while it is read leaves the others as they are, and is stated at the end."""
+    try:
+        yield
+    except SourceError as error:
+        found.broken.append(error)
+
+
+def _summary(sources: Counter[str], records: Counter[str], found: Found) -> list[str]:
+    """What was there by kind, and what was left by reason: the last lines, to be read at a glance."""
+    lines = [f"{kind}: {count} sources, {records[kind]} new records" for kind, count in sorted(sources.items())]
+    reasons = Counter(left.reason.split(" file ")[0] for left in found.left)
+    lines += [f"left {count}: {reason}" for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item))]
+    return lines

@@ -14,6 +14,7 @@ from typing import Final
 from assets.logs.reader import Left, Source
 from assets.logs.readers import READERS
 from assets.logs.readers.database import DATABASE_NAME
+from assets.logs.unread import why_left
 from lake.errors import SourceError
 
 _HEAD: Final = 64 * 1024
@@ -68,7 +69,10 @@ class Found:
             with path.open("rb") as file:
                 head = file.read(_HEAD)
         except OSError as error:
-            self.left.append(Left(str(path), f"cannot be opened: {error.strerror or error}"))
+            reason = f"cannot be opened: {error.strerror or error}"
+            self.left.append(Left(str(path), reason))
+            if path.name == DATABASE_NAME:
+                self.broken.append(SourceError(f"{path} is OpenClaw's agent database and {reason}; allow reading it"))
             return
         if not head and path.name != DATABASE_NAME:
             self.left.append(Left(str(path), "empty"))
@@ -82,4 +86,4 @@ class Found:
             if found is not None:
                 yield from found
                 return
-        self.left.append(Left(str(path), "not a log of a known kind"))
+        self.left.append(Left(str(path), why_left(path, head)))

@@ -176,14 +176,17 @@ def test_a_walk_ends_and_says_what_it_left(context: Context, tmp_path: Path) -> 
     (home / "dir.jsonl").mkdir()
     (home / "empty.jsonl").touch()
     (home / "sessions.json").write_text('{"agent:main:main": {"sessionId": "x"}}')
+    (home / "x.trajectory-path.json").write_text('{"traceSchema": "openclaw-trajectory-pointer", "runtimeFile": "y"}')
     shutil.copy(BASELINE, home / "with space and ünïcode.jsonl")
     (home / "link.jsonl").symlink_to("with space and ünïcode.jsonl")
     said: list[str] = []
     spoken = Context(context.lake, Profile(), progress=lambda message, *_: said.append(message))
     counts = ingest_paths(spoken, [home])
-    assert counts["records"] == 7 and counts["copies"] == 1
-    left = {Path(line.split(": ")[0]).name: line.split(": ", 1)[1] for line in said if line.startswith("left ")}
-    assert left.keys() == {"a.jsonl", "b.jsonl", "loop", "fifo.jsonl", "empty.jsonl", "sessions.json"}
+    assert counts["records"] == 8 and counts["copies"] == 1
+    left = {Path(line.split(": ")[0]).name: line.split(": ", 1)[1] for line in said if line.startswith("left /")}
+    assert left.keys() == {"a.jsonl", "b.jsonl", "loop", "fifo.jsonl", "empty.jsonl", "x.trajectory-path.json"}
+    assert left["x.trajectory-path.json"] == "pointer to the trajectory file y; give that file too"
+    assert "openclaw.sessions: 1 sources, 1 new records" in said and "left 1: empty" in said
     assert left["fifo.jsonl"] == "not a regular file, not opened"
 
 

@@ -1,4 +1,4 @@
-"""OpenClaw's agent database (`openclaw-agent.sqlite`, 2026.8 and later): transcripts, trajectories, archives, sessions.
+"""OpenClaw's databases (2026.8 and later): transcripts and trajectories, and the tables beside them (`tables`).
 
 The file and its write-ahead log are copied and the copy is opened, so a live database is neither locked nor touched.
 A database that is there and cannot be read is an error, never an empty success.
@@ -6,13 +6,12 @@ A database that is there and cannot be read is an error, never an empty success.
 
 from __future__ import annotations
 
-import json
 import shutil
 import sqlite3
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -20,13 +19,17 @@ from typing import Final
 import zstandard
 
 from assets.logs.reader import Line, Source
-from assets.logs.readers.streams import BytesSource
+from assets.logs.readers.tables import STATE_TABLES, table_sources
 from lake.errors import SourceError
 
 DATABASE_NAME: Final = "openclaw-agent.sqlite"
 _MAGIC: Final = b"SQLite format 3\x00"
 _TRIES: Final = 20
-_MAX_EVENT: Final = 64 * 1024 * 1024
+MAX_EVENT: Final = 64 * 1024 * 1024
+"""A compressed row that states no length is decompressed up to here. Bytes."""
+
+_WAL_HEADER: Final = 32
+"""A log that begins anew has another header (its salts)."""
 
 
 class DatabaseReader:
@@ -46,38 +49,64 @@ class DatabaseReader:
         try:
             copy = Copy(path)
             with closing(copy.connect()) as connection:
-                return _sources(path, copy, connection)
+                found = _sources(path, copy, connection)
         except (sqlite3.Error, OSError) as error:
             raise SourceError(
                 f"{path} is a database but cannot be read: {error}; copy it together with its -wal and try again"
             ) from error
+        if found is None and path.name == DATABASE_NAME:
+            raise SourceError(
+                f"{path} is called OpenClaw's agent database but has no table transcript_events; "
+                "open it with the OpenClaw it belongs to, or move it away to say that there is none"
+            )
+        return found
 
 
 class Copy:
-    """A private copy of a database and its write-ahead log; goes away with the last reference."""
+    """A private copy of a database and its journals; goes away with the last reference.
+
+    A writer may go on meanwhile: what it appends to the write-ahead log behind the last commit copied is not seen, and
+    a rollback journal undoes, in the copy, what was not committed. Only a checkpoint in between means copying again.
+    """
 
     def __init__(self, path: Path) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="clawgym-db-")
         self.path = Path(self._folder.name) / "copy.sqlite"
-        wal = path.with_name(path.name + "-wal")
-        for _ in range(_TRIES):
-            before = (_state(path), _state(wal))
-            shutil.copyfile(path, self.path)
-            target = self.path.with_name(self.path.name + "-wal")
-            target.unlink(missing_ok=True)
-            if wal.exists():
-                shutil.copyfile(wal, target)
-            if (_state(path), _state(wal)) == before:
+        for attempt in range(_TRIES):
+            time.sleep(0.05 if attempt else 0)
+            before = _state(path)
+            for suffix in ("", "-wal", "-journal"):
+                target = self.path.with_name(self.path.name + suffix)
+                target.unlink(missing_ok=True)
+                with suppress(FileNotFoundError):
+                    shutil.copyfile(path.with_name(path.name + suffix), target)
+            if self.path.exists() and _state(path) == before:
                 return
-            time.sleep(0.05)
         raise OSError(f"it changed during each of {_TRIES} copies")
 
     def connect(self) -> sqlite3.Connection:
         """Open the copy."""
-        return sqlite3.connect(self.path)
+        connection = sqlite3.connect(self.path)
+        connection.text_factory = _text
+        return connection
 
 
-def _state(path: Path) -> tuple[int, int] | None:
+def _state(path: Path) -> tuple[object, ...]:
+    """What stays the same while a writer only appends to its write-ahead log."""
+    wal = path.with_name(path.name + "-wal")
+    try:
+        with wal.open("rb") as file:
+            header = file.read(_WAL_HEADER)
+    except FileNotFoundError:
+        header = b""
+    return _stamp(path), header, _stamp(path.with_name(path.name + "-journal"))
+
+
+def _text(value: bytes) -> str:
+    return value.decode("utf-8", "replace")
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -100,21 +129,27 @@ class TableSource:
     def lines(self, offset: int = 0, end: int | None = None) -> Iterator[Line]:
         """See `Source.lines`; stream offsets count the rows' texts with a newline behind each."""
         at = 0
-        with closing(self.copy.connect()) as connection:
-            for seq, text, packed, size in connection.execute(self.query, [self.session_id]):
-                line = _line(seq, text, packed, size)
-                if at >= offset:
-                    yield line
-                at += line.size
-                if end is not None and at >= end:
-                    return
+        try:
+            with closing(self.copy.connect()) as connection:
+                for seq, text, packed, size in connection.execute(self.query, [self.session_id]):
+                    line = _line(seq, text, packed, size)
+                    if at >= offset:
+                        yield line
+                    at += line.size
+                    if end is not None and at >= end:
+                        return
+        except sqlite3.Error as error:
+            raise SourceError(
+                f"{self.path} breaks off in the {self.kind} of session {self.session_id}: {error}; "
+                "restore it from a backup and ingest again"
+            ) from error
 
 
 def _line(seq: int, text: bytes | None, packed: bytes | None, size: int | None) -> Line:
     if packed is None:
         return Line(seq, text or b"", True)
     try:
-        raw = zstandard.ZstdDecompressor().decompress(packed, max_output_size=min(size or _MAX_EVENT, _MAX_EVENT))
+        raw = zstandard.ZstdDecompressor().decompress(packed, max_output_size=min(size or MAX_EVENT, MAX_EVENT))
     except zstandard.ZstdError:
         return Line(seq, packed, True, "zstd", packed, "bad_zstd")
     return Line(seq, raw, True, "zstd", packed)
@@ -123,7 +158,7 @@ def _line(seq: int, text: bytes | None, packed: bytes | None, size: int | None) 
 def _sources(path: Path, copy: Copy, connection: sqlite3.Connection) -> list[Source] | None:
     tables = {row[0] for row in connection.execute("select name from sqlite_master where type = 'table'")}
     if "transcript_events" not in tables:
-        return None
+        return list(table_sources(path, connection, tables)) if tables & STATE_TABLES else None
     packed = "event_zstd" in {row[1] for row in connection.execute("pragma table_info(transcript_events)")}
     columns = "event_zstd, event_utf8_bytes" if packed else "null, null"
     found: list[Source] = []
@@ -145,35 +180,4 @@ def _sources(path: Path, copy: Copy, connection: sqlite3.Connection) -> list[Sou
             continue
         sessions = connection.execute(f"select distinct session_id from {table} order by 1").fetchall()  # noqa: S608 - constant
         found += [TableSource(kind, str(path), row[0], row[0], copy, queries[kind]) for row in sessions]
-    if "session_transcript_archives" in tables:
-        found += _archives(path, connection)
-    if "session_windows" in tables:
-        found += _windows(path, connection)
-    return found
-
-
-def _archives(path: Path, connection: sqlite3.Connection) -> list[Source]:
-    """Transcripts that were deleted or reset and are kept whole in a row."""
-    found: list[Source] = []
-    rows = connection.execute(
-        "select session_id, encoding, archive_blob, archive_name from session_transcript_archives order by 1, 4"
-    )
-    for session, encoding, blob, name in rows:
-        data = zstandard.ZstdDecompressor().decompressobj().decompress(blob) if encoding == "zstd" else bytes(blob)
-        found.append(BytesSource("openclaw.jsonl", f"{path}#{name}", session, session, data))
-    return found
-
-
-def _windows(path: Path, connection: sqlite3.Connection) -> list[Source]:
-    """One source a session: its row of `session_windows` (key, parent, status), for lineage."""
-    cursor = connection.execute("select * from session_windows order by session_id")
-    names = [column[0] for column in cursor.description]
-    found: list[Source] = []
-    for row in cursor:
-        value = dict(zip(names, row, strict=True))
-        data = json.dumps(value, ensure_ascii=False, sort_keys=True).encode()
-        session = str(value["session_id"])
-        found.append(
-            BytesSource("openclaw.table", f"{path}#session_windows", session, f"session_windows/{session}", data)
-        )
-    return found
+    return [*found, *table_sources(path, connection, tables)]

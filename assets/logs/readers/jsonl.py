@@ -1,4 +1,4 @@
-"""Line files: OpenClaw session transcripts, its `.trajectory.jsonl`, and the log of our model proxy.
+"""Line files: OpenClaw's transcripts, trajectories, cold archives and cron runs; our proxy's log; ATIF and chats.
 
 Told apart by what is in the lines, never by the name alone: archives carry every name there is. The name decides only
 for a file in which no object can be read (a torn or empty transcript is still a transcript).
@@ -14,6 +14,7 @@ from typing import Final
 
 from assets.logs.decode import decode
 from assets.logs.reader import Line, Source
+from assets.logs.readers.documents import ATIF, ATIF_LINES, CHAT, kind_of
 from assets.logs.readers.streams import FileSource
 from assets.rollouts.proxy.record import RECORD_TYPE
 from lake.ids import Json
@@ -38,6 +39,10 @@ _LOOK: Final = 50
 """Lines looked at to recognise a file."""
 
 _NAME: Final = re.compile(r"^(?P<stem>.+?)(?:-topic-[^.]+)?(?:\.checkpoint\.[^.]+)?\.jsonl(?![a-z])", re.IGNORECASE)
+CRON: Final = "openclaw.cron"
+COLD: Final = "openclaw.cold"
+"""A transcript moved out of the database: each of its rows wrapped with what the database knew of it."""
+
 _COMPRESSED: Final = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
 
 
@@ -77,7 +82,9 @@ def _recognise(path: Path, value: dict[str, Json], lines: list[Line], stem: str)
         return FileSource("openclaw.trajectory.jsonl", str(path), session, session or stem)
     if value.get("type") == RECORD_TYPE and isinstance(value.get("request"), dict):
         return FileSource(RECORD_TYPE, str(path), None, str(value.get("attempt_id") or stem))
-    if not isinstance(value.get("type"), str) or value["type"] not in _ENTRY_TYPES:
+    if not isinstance(value.get("type"), str):
+        return _untyped(path, value, stem)
+    if value["type"] not in _ENTRY_TYPES:
         return None
     if value["type"] == "message" and not isinstance(value.get("message"), dict):
         return None
@@ -86,3 +93,15 @@ def _recognise(path: Path, value: dict[str, Json], lines: list[Line], stem: str)
         stem,
     )
     return FileSource("openclaw.jsonl", str(path), session, session)
+
+
+def _untyped(path: Path, value: dict[str, Json], stem: str) -> Source | None:
+    """Line files whose records state no type."""
+    kind = kind_of(value)
+    if kind in (ATIF, CHAT):
+        return FileSource(ATIF_LINES if kind == ATIF else CHAT, str(path), None, "")
+    if isinstance(value.get("jobId"), str) and "action" in value and "ts" in value:
+        return FileSource(CRON, str(path), None, value["jobId"])
+    if value.get("kind") == "header" and isinstance(value.get("sessionId"), str) and "generation" in value:
+        return FileSource(COLD, str(path), value["sessionId"], f"{value['sessionId']}/{value['generation']}")
+    return None
