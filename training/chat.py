@@ -70,6 +70,8 @@ def normalise(message: Mapping[str, Json]) -> dict[str, Json]:
     }
     if role != "assistant":
         return out
+    if message.get("weight") == 0:
+        out["weight"] = 0
     reasoning = message.get("reasoning_content")
     if isinstance(reasoning, str) and reasoning:
         out["reasoning_content"] = clean(reasoning)
@@ -85,6 +87,11 @@ def normalise(message: Mapping[str, Json]) -> dict[str, Json]:
             for call in calls
         ]
     return out
+
+
+def is_trained(message: Mapping[str, Json]) -> bool:
+    """Whether the loss is on a message: an assistant's, unless its `weight` is 0 (it is only context there)."""
+    return message.get("role") == "assistant" and message.get("weight") != 0
 
 
 def assistant_text(message: Mapping[str, Json]) -> str:
@@ -122,7 +129,9 @@ def render(conversation: Conversation, *, generation_prompt: bool = False) -> li
     for index, message in enumerate(rest):
         if message["role"] == "assistant":
             pieces += (Piece(START_OF_TURN, control=True), Piece("assistant\n"))
-            pieces += (Piece(assistant_text(message), trained=True), Piece(END_OF_TURN, control=True, trained=True))
+            trained = is_trained(message)
+            pieces += (Piece(assistant_text(message), trained=trained),)
+            pieces += (Piece(END_OF_TURN, control=True, trained=trained),)
             pieces.append(Piece("\n"))
         elif message["role"] == "tool":
             text = f"\n<tool_response>\n{message['content']}\n</tool_response>"

@@ -22,6 +22,7 @@ from training.chat import (
     START_OF_TURN,
     Conversation,
     assistant_text,
+    is_trained,
     normalise,
     render,
 )
@@ -130,9 +131,9 @@ def broken_invariant(encoder: Encoder, conversation: Conversation, row: Row) -> 
 
     `no_assistant` (empty mask) · `no_end_of_turn` (a masked run does not end on the end-of-turn token) ·
     `foreign_token` (a control token inside a run, so it holds more than one turn or part of another) ·
-    `missing_turn` (runs and assistant messages differ in number) · `other_text` (the decoded run is not the text of
-    its message) · `not_invertible` (the text does not parse back to the message: a call whose arguments are no JSON
-    object, or words that read as a call).
+    `missing_turn` (runs and trained assistant messages differ in number) · `other_text` (the decoded run is not the
+    text of its message) · `not_invertible` (the text does not parse back to the message: a call whose arguments are no
+    JSON object, or words that read as a call).
     """
     runs = masked_runs(row)
     if not runs:
@@ -142,7 +143,7 @@ def broken_invariant(encoder: Encoder, conversation: Conversation, row: Row) -> 
             return "no_end_of_turn"
         if encoder.end_of_turn in run[:-1] or encoder.start_of_turn in run:
             return "foreign_token"
-    wanted = [normalise(m) for m in conversation.messages if m.get("role") == "assistant"]
+    wanted = [normalise(m) for m in conversation.messages if is_trained(m)]
     if len(wanted) != len(runs):
         return "missing_turn"
     for message, run in zip(wanted, runs, strict=True):

@@ -226,11 +226,15 @@ def _branch(
         session_id=(header.session_id if header is not None else None) or ref.session_id or ref.source_id,
         parent_session=header.parent_session if header is not None else None,
         steps=steps,
-        class_=_class(own, turns),
+        class_=_class(own, turns, gap=index == 0 and _begins_in_a_gap(branch.path[0], findings)),
         started_at=min(times, default=None),
         ended_at=max(times, default=None),
         places={entry.position for entry in branch.path},
     )
+
+
+def _begins_in_a_gap(root: Entry, findings: Findings) -> bool:
+    return root.stated_parent is not None and findings.has(root, structure.HEAD_GAP)
 
 
 def _header_of(headers: list[Header], root: Entry) -> Header | None:
@@ -265,8 +269,8 @@ def _make_ids_unique(steps: list[Step], findings: Findings) -> None:
                 call.result.tool_call_id = call.id
 
 
-def _class(steps: list[Step], turns: Turns) -> str:
-    """How the conversation ended, by the last thing said in it."""
+def _class(steps: list[Step], turns: Turns, *, gap: bool) -> str:
+    """How the conversation ended, by the last thing said in it; one whose beginning is missing is never normal."""
     answers = [step for step in steps if step.role == "assistant"]
     if not answers:
         if turns.heartbeats and not steps:
@@ -277,4 +281,4 @@ def _class(steps: list[Step], turns: Turns) -> str:
     ):
         return "unanswered"
     last = {"error": "failed", "aborted": "aborted", "length": "truncated", "tool": "aborted", "user": "aborted"}
-    return last.get(turns.last, "normal")
+    return last.get(turns.last, "incomplete" if gap else "normal")

@@ -9,6 +9,7 @@ import base64
 import binascii
 import json
 from dataclasses import dataclass, field
+from typing import Final
 
 import msgspec
 
@@ -16,6 +17,11 @@ from assets.trajectories.entries import Entry
 from assets.trajectories.findings import Findings, Place
 from assets.trajectories.rules import fields, pairing
 from lake.ids import Json, sha256_hex
+
+MAX_TEXT: Final = 1_000_000
+"""Texts the model was given are cut in clean text when longer. Characters."""
+_KEPT_TEXT: Final = 16_384
+"""Kept of such a text at each end. Characters."""
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
@@ -61,7 +67,7 @@ def read_content(entry: Entry, findings: Findings, *, joiner: str) -> Content:
     found = Content()
     value = entry.message.get("content")
     if isinstance(value, str):
-        found.text = value
+        found.text = _bounded(entry, value, findings)
         return found
     if isinstance(value, dict):
         findings.add(entry, fields.ODD_CONTENT, "an object for a list")
@@ -75,8 +81,18 @@ def read_content(entry: Entry, findings: Findings, *, joiner: str) -> Content:
     texts: list[str] = []
     for index, block in enumerate(value):
         _block(entry, index, block, found, texts, findings)
-    found.text = joiner.join(texts) if len(texts) != 1 else texts[0]
+    found.text = _bounded(entry, joiner.join(texts) if len(texts) != 1 else texts[0], findings)
     return found
+
+
+def _bounded(entry: Entry, text: str, findings: Findings) -> str:
+    """A text the model was given, its middle left out when it is too long; what a model wrote is never cut."""
+    if len(text) <= MAX_TEXT or entry.role == "assistant":
+        return text
+    left_out, sha = len(text) - 2 * _KEPT_TEXT, sha256_hex(text)
+    findings.add(entry, fields.OVERSIZED_VALUE, f"sha256 {sha}, {len(text)} characters")
+    note = f"[… {left_out} of {len(text)} characters left out, sha256 {sha} …]"
+    return f"{text[:_KEPT_TEXT]}\n{note}\n{text[-_KEPT_TEXT:]}"
 
 
 def _block(entry: Entry, index: int, block: Json, found: Content, texts: list[str], findings: Findings) -> None:

@@ -13,10 +13,11 @@ from typing import Final
 from assets.logs.decode import decode
 from assets.logs.timestamps import parse_time
 from assets.trajectories.findings import Findings, Place
+from assets.trajectories.keys import repeated_keys
 from assets.trajectories.rules import fields, structure
 from assets.trajectories.rules import records as rules
 from assets.trajectories.rules.noise import NOISE
-from lake.ids import Json, sha256_hex
+from lake.ids import Json
 
 SESSION_VERSIONS: Final = (1, 2, 3, 4)
 _METADATA: Final = frozenset({"session_info", "label", "leaf"})
@@ -128,6 +129,8 @@ def _objects(
         for note in decoded.notes:
             findings.add(place, rules.REPAIRED[note])
         if decoded.value is not None:
+            for key in repeated_keys(raw, decoded):
+                findings.add(place, rules.DUPLICATE_KEY, f"key {key!r}"[:80])
             yield place, raw, decoded.value
         elif decoded.status == "blank":
             findings.drop(place, rules.BLANK)
@@ -193,6 +196,8 @@ def _entry(place: Place, value: dict[str, Json], kind: Json, ts: datetime | None
     entry = Entry(place.position, place.line, place.key, value=value, ts=ts, stated_parent=value.get("parentId"))
     entry.kind = kind if isinstance(kind, str) else ""
     if entry.kind == "message":
+        if value.get("timestamp") is None:
+            findings.add(place, fields.NO_TIME, "the message states one" if ts is not None else "")
         role = entry.message.get("role")
         if not isinstance(role, str) or role not in ROLES:
             findings.quarantine(place, rules.UNKNOWN_ROLE, f"role {role!r}"[:80])
@@ -219,7 +224,7 @@ class _Ids:
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
-        self._taken: dict[str, str] = {}
+        self._taken: dict[str, bytes] = {}
 
     def give(self, entry: Entry, raw: bytes) -> bool:
         """Set the entry's id; False when it is the same record again."""
@@ -230,10 +235,10 @@ class _Ids:
                 self._findings.add(entry, structure.ID_MISSING, repr(stated)[:60])
             return True
         if stated not in self._taken:
-            self._taken[stated] = sha256_hex(raw)
+            self._taken[stated] = raw
             entry.id = stated
             return True
-        if self._taken[stated] == sha256_hex(raw):
+        if self._taken[stated] == raw:
             self._findings.drop(entry, structure.DUPLICATE_ENTRY, f"id {stated}"[:80])
             return False
         entry.id = f"{stated}#{entry.position}"

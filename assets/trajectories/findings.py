@@ -41,6 +41,10 @@ class Findings:
         if key not in self.found:
             self.found[key] = Finding(at.position, at.line, at.key, rule, action or rule.action, detail)
 
+    def has(self, at: Place, rule: Rule) -> bool:
+        """Whether a rule found something on a record."""
+        return any(position == at.position and name == rule.name for position, name, _ in self.found)
+
     def keep(self, at: Place, became: str) -> None:
         """The record is kept, in some branch at least; that wins over any other fate."""
         if at.position < 0:

@@ -13,7 +13,11 @@ from lake.ids import Json
 
 
 def message_of(step: Step) -> dict[str, Json]:
-    """A step as an OpenAI chat message; arguments as JSON text."""
+    """A step as an OpenAI chat message; arguments as JSON text.
+
+    An answer that is only context here (kept over a compaction, or copied from another session) has `weight` 0, as the
+    fine-tuning format has it: it is served to the model and never trained on.
+    """
     if step.role == "tool":
         return {"role": "tool", "tool_call_id": step.tool_call_id, "content": step.text}
     message: dict[str, Json] = {"role": step.role, "content": step.text}
@@ -22,6 +26,8 @@ def message_of(step: Step) -> dict[str, Json]:
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": dumps(call.arguments)}}
             for call in step.calls
         ]
+    if step.context and step.role == "assistant":
+        message["weight"] = 0
     return message
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from assets.trajectories.wording import strip_answer, strip_user
+from assets.trajectories.wording import strip_answer, strip_untrusted, strip_user
 from lake.ids import Json
 
 Normal = tuple[Json, ...]
@@ -49,7 +49,7 @@ def normal(message: dict[str, Json]) -> Normal | None:
             *(_call(call) for call in (calls if isinstance(calls, list) else ()) if isinstance(call, dict)),
         )
     if role == "tool":
-        return ("tool", _IMAGE.sub("", text).strip())
+        return ("tool", strip_untrusted(_IMAGE.sub("", text))[0].strip())
     return ("system", text.strip())
 
 

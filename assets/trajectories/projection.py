@@ -14,10 +14,10 @@ import pyarrow as pa
 from assets.trajectories.clean import CleanSession, clean_session
 from assets.trajectories.copies import Copies
 from assets.trajectories.findings import Findings
+from assets.trajectories.gaps import fill_head
 from assets.trajectories.join import Joined, context_differs, join, recovery, state_unlogged
 from assets.trajectories.render import Context, Renderer, Rows
 from assets.trajectories.rules import RULES
-from assets.trajectories.rules.structure import HEAD_GAP
 from assets.trajectories.served import Served, read_served
 from assets.trajectories.sources import CALLS, Group, Source, groups
 from assets.trajectories.trace import Trace, read_trace
@@ -61,7 +61,7 @@ def _group(group: Group, attempt: Mapping[str, Json] | None, copies: Copies, row
         copies.mark(session)
         sessions.append(session)
         if trace is not None:
-            _state_head_gap(session, trace)
+            fill_head(session, trace)
     if served is not None and not any(session.branches for session in sessions):
         sessions += session_of_calls(group.calls[0].ref, served)
     for session in sessions:
@@ -102,21 +102,6 @@ def _context(
     elif trace is not None:
         context.system, context.system_at, context.tools = trace.system, trace.system_at, trace.tools
     return context
-
-
-def _state_head_gap(session: CleanSession, trace: Trace) -> None:
-    """State that the transcript begins later than the run: the events know a prompt that it does not hold."""
-    if not session.branches:
-        return
-    said = {step.text.strip() for branch in session.branches for step in branch.steps if step.role == "user"}
-    first = session.branches[0].steps[0] if session.branches[0].steps else None
-    for ts, prompt in trace.prompts:
-        if first is None or ts is None or first.ts is None or ts >= first.ts:
-            return
-        if prompt.strip() not in said and (first.ts - ts).total_seconds() > 1:
-            detail = f"transcript from {first.ts.isoformat()}, events from {ts.isoformat()}"
-            session.findings.add(first.at, HEAD_GAP, detail)
-            return
 
 
 def _trajectory_of(session: CleanSession) -> dict[int, str]:

@@ -28,6 +28,15 @@ class TraceCall:
     ts: datetime | None
 
 
+@dataclass(slots=True)
+class TracePrompt:
+    """A prompt as it was submitted."""
+
+    at: Place
+    text: str
+    ts: datetime | None
+
+
 @dataclass
 class Trace:
     """What the events of one session say."""
@@ -39,7 +48,7 @@ class Trace:
     """OpenAI tool schemas."""
     harness: str | None = None
     first_at: datetime | None = None
-    prompts: list[tuple[datetime | None, str]] = field(default_factory=list)
+    prompts: list[TracePrompt] = field(default_factory=list)
     calls: dict[str, TraceCall] = field(default_factory=dict)
 
 
@@ -76,7 +85,7 @@ def _take(found: Trace, place: Place, event: dict[str, Json], data: dict[str, Js
         if found.tools is None and isinstance(data.get("tools"), list):
             found.tools = [_schema(tool) for tool in data["tools"] if isinstance(tool, dict)] or None
     elif kind == "prompt.submitted" and isinstance(data.get("prompt"), str):
-        found.prompts.append((ts, data["prompt"]))
+        found.prompts.append(TracePrompt(place, data["prompt"], ts))
     elif kind == "trace.metadata" and isinstance(data.get("harness"), dict):
         found.harness = str(data["harness"].get("version") or "") or found.harness
     elif kind == "tool.call" and isinstance(data.get("toolCallId"), str):

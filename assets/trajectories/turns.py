@@ -11,7 +11,7 @@ from typing import Final
 from assets.trajectories.content import Content, dumps, read_content
 from assets.trajectories.entries import Entry
 from assets.trajectories.findings import Findings
-from assets.trajectories.rules import fields, noise
+from assets.trajectories.rules import noise
 from assets.trajectories.steps import Step, assistant_step, result_step
 from assets.trajectories.tree import is_injected, is_mirror
 from assets.trajectories.wording import (
@@ -19,6 +19,7 @@ from assets.trajectories.wording import (
     is_heartbeat,
     is_silence,
     strip_answer,
+    strip_untrusted,
     strip_user,
 )
 
@@ -79,9 +80,11 @@ class Reader:
             if entry.role == "toolResult":
                 found.last = "tool"
                 content = self._content(entry, "\n")
-                if entry.message.get("content") and "EXTERNAL_UNTRUSTED_CONTENT" in content.text:
-                    self._findings.add(entry, fields.UNTRUSTED)
-                return result_step(entry, content, self._findings)
+                step = result_step(entry, content, self._findings)
+                step.text, applied = strip_untrusted(step.text)
+                for rule in applied:
+                    self._findings.add(entry, rule)
+                return step
             return self._user(entry, found)
         if entry.kind == "custom_message":
             return self._custom(entry)
@@ -167,18 +170,21 @@ class Reader:
         by_response: dict[str, Step] = {}
         run: list[Step] = []
         for step in steps:
-            if step.role != "assistant" or not step.spoken:
+            if step.role != "assistant":
                 run = []
                 continue
             first = by_response.get(step.response_id or "")
-            if first is not None and _contains(step, first):
-                loser = first if len(_said(step)) > len(_said(first)) else step
+            if first is not None and (not (first.spoken and step.spoken) or _contains(step, first)):
+                loser = _lesser(first, step)
                 self._duplicate(loser, step if loser is first else first, dropped)
                 if loser is first:
                     by_response[step.response_id or ""] = step
                 continue
             if step.response_id:
                 by_response[step.response_id] = step
+            if not step.spoken:
+                run = []
+                continue
             for earlier in _retold(step, run):
                 self._duplicate(earlier, step, dropped)
                 run.remove(earlier)
@@ -233,6 +239,13 @@ class Reader:
 
 def _said(step: Step) -> str:
     return step.text + step.thinking + "".join(dumps(call.arguments) for call in step.calls)
+
+
+def _lesser(one: Step, other: Step) -> Step:
+    """The record of one answer to do without: the one cut short, else the one that says less, else the later."""
+    if one.spoken != other.spoken:
+        return other if one.spoken else one
+    return one if len(_said(other)) > len(_said(one)) else other
 
 
 def _contains(one: Step, other: Step) -> bool:

@@ -29,6 +29,16 @@ _CRON_TAIL: Final = re.compile(
     re.DOTALL,
 )
 _REPLY: Final = re.compile(r"\[\[\s*(?:reply_to_current|reply_to:[^\]\n]{0,120}|audio_as_voice)\s*\]\]\s?")
+_UNTRUSTED_MARK: Final = "EXTERNAL_UNTRUSTED_CONTENT"
+_NEWLINE: Final = r"(?:\n|\\n)"
+_UNTRUSTED: Final = re.compile(
+    r"(?:SECURITY NOTICE: The following content is from an EXTERNAL, UNTRUSTED source(?:(?!<<<).)*)?"
+    rf"<<<EXTERNAL_UNTRUSTED_CONTENT[^>\n]{{0,60}}>>>{_NEWLINE}?"
+    rf"(?:Source: (?:(?!{_NEWLINE}).)*{_NEWLINE}(?:(?!---)(?:(?!{_NEWLINE}).)*{_NEWLINE}){{0,4}}---{_NEWLINE})?"
+    rf"|{_NEWLINE}?<<<END_EXTERNAL_UNTRUSTED_CONTENT[^>\n]{{0,60}}>>>",
+    re.DOTALL,
+)
+"""The wrapper around content from outside, in plain text or (line ends escaped) inside JSON text."""
 _HEARTBEAT_POLL: Final = "[OpenClaw heartbeat poll]"
 _HEARTBEAT_PROMPT: Final = "Read HEARTBEAT.md if it exists"
 _ACK_CHARS: Final = 300
@@ -62,6 +72,8 @@ def strip_user(text: str) -> tuple[str, list[Rule]]:
     if INTERNAL_BEGIN in text:
         text = _INTERNAL.sub("", text)
         applied.append(fields.INTERNAL_CONTEXT)
+    text, wrapped = strip_untrusted(text)
+    applied += wrapped
     if text.startswith("[cron:"):
         text = _CRON_TAIL.sub("", _CRON.sub("", text))
         applied.append(fields.CRON)
@@ -86,6 +98,14 @@ def strip_answer(text: str) -> tuple[str, list[Rule]]:
         return text, []
     stripped, count = _REPLY.subn("", text)
     return stripped, [fields.REPLY_TAG] if count else []
+
+
+def strip_untrusted(text: str) -> tuple[str, list[Rule]]:
+    """Content from outside without its wrapper and the warning before it."""
+    if _UNTRUSTED_MARK not in text:
+        return text, []
+    stripped, count = _UNTRUSTED.subn("", text)
+    return stripped, [fields.UNTRUSTED] if count else []
 
 
 def is_heartbeat(text: str) -> bool:

@@ -29,7 +29,9 @@ TRAJECTORIES = Table(
         Column("policy", pa.string(), "Policy", nullable=True),
         Column("branch", pa.int32(), "0 for the branch the session ended on"),
         Column(
-            "class", pa.string(), "normal | aborted | failed | truncated | unanswered | empty | heartbeat_only | copy"
+            "class",
+            pa.string(),
+            "normal | incomplete | aborted | failed | truncated | unanswered | empty | heartbeat_only | copy",
         ),
         Column("model", pa.string(), "Model of most assistant turns", nullable=True),
         Column("turns", pa.int32(), "Assistant turns"),

@@ -150,3 +150,27 @@ def test_linear_in_length(encoder: Encoder) -> None:
 
     seconds(10)
     assert seconds(800) < 20 * seconds(100)
+
+
+def test_an_answer_of_weight_0_is_served_and_never_trained_on(
+    encoder: Encoder, tokenizer: PreTrainedTokenizerFast
+) -> None:
+    conversation = expense_report(3)
+    messages = [dict(message) for message in conversation.messages]
+    messages[2]["weight"] = 0
+    weighted = Conversation(messages, conversation.tools)
+    row, whole = encoder.encode(weighted), encoder.encode(conversation)
+    assert row.input_ids == whole.input_ids and sum(row.assistant_masks) < sum(whole.assistant_masks)
+    assert len(masked_runs(row)) == len(masked_runs(whole)) - 1
+    assert broken_invariant(encoder, weighted, row) is None
+    assert broken_invariant(encoder, weighted, whole) == "missing_turn"
+    theirs: Json = tokenizer.apply_chat_template(
+        [normalise(message) for message in messages],
+        tools=list(conversation.tools),
+        return_dict=True,
+        return_assistant_tokens_mask=True,
+    )
+    assert (theirs["input_ids"], theirs["assistant_masks"]) == (row.input_ids, row.assistant_masks)
+    for message in messages:
+        message["weight"] = 0
+    assert broken_invariant(encoder, weighted, encoder.encode(weighted)) == "no_assistant"

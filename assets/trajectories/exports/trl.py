@@ -43,8 +43,8 @@ def export_lines(trajectories: Iterable[Row], *, arguments: Literal["string", "o
 
 
 def has_answer(messages: list[dict[str, Json]]) -> bool:
-    """Whether there is anything to learn from: an assistant message."""
-    return any(message["role"] == "assistant" for message in messages)
+    """Whether there is anything to learn from: an assistant message that is not only context (`weight` 0)."""
+    return any(message["role"] == "assistant" and message.get("weight") != 0 for message in messages)
 
 
 def _to_objects(messages: list[dict[str, Json]]) -> None:

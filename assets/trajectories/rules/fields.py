@@ -15,12 +15,20 @@ INTER_SESSION = rule("inter_session_message", "noted", "A message routed from an
 SUBAGENT_CONTEXT = rule("subagent_context", "noted", "The prompt of a sub-agent, written by its parent.")
 SESSION_PROMPT = rule("new_session_prompt", "noted", "The prompt OpenClaw sends itself after /new or /reset.")
 UNTRUSTED = rule(
-    "untrusted_wrapper", "noted", "Content from outside, wrapped with a warning; the model saw the wrapper."
+    "untrusted_wrapper",
+    "repaired",
+    "Content from outside: its wrapper and warning were left out of the text.",
+    version=2,
 )
 ODD_CONTENT = rule("odd_content", "repaired", "Content of an unexpected JSON type was read as far as possible.")
 UNKNOWN_BLOCK = rule("unknown_block", "noted", "A content block of an unknown type was left out.", severity="warning")
+OVERSIZED_VALUE = rule(
+    "oversized_value", "repaired", "A text above a million characters: its middle was left out, the whole is in raw.",
+    severity="warning",
+)  # fmt: skip
 IMAGE = rule("image_replaced", "repaired", "An image became its sha256, size and media type.")
 BAD_TIME = rule("bad_timestamp", "repaired", "A time that cannot be read became null.", severity="warning")
+NO_TIME = rule("missing_timestamp", "noted", "The record states no time: null, or what its message states.")
 TIME_ORDER = rule("out_of_order_time", "noted", "A record states a time more than a second before an earlier one.")
 BAD_USAGE = rule("bad_usage", "repaired", "Usage of a wrong type or below zero became null.", severity="warning")
 ZERO_USAGE = rule("usage_unknown", "noted", "All-zero usage means the endpoint sent none: null, not 0.")

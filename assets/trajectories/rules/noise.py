@@ -23,5 +23,6 @@ REPEATED_PROMPT = rule(
     "repeated_prompt", "dropped", "The same prompt again with no answer between: recovery appended it."
 )
 DUPLICATE_RESPONSE = rule(
-    "duplicate_response", "dropped", "The model ran once; the fuller record of the turn is kept.", severity="warning"
-)
+    "duplicate_response", "dropped", "The model ran once; the fuller record of the turn is kept.", severity="warning",
+    version=2,
+)  # fmt: skip

@@ -22,9 +22,6 @@ ID_MADE = rule("tool_call_id_synthesized", "repaired", "A call without an id got
 ID_REPEATED = rule("tool_call_id_repeated", "repaired", "A call id used before; made unique in the messages.")
 RESHAPED = rule("tool_arguments_reshaped", "repaired", "Arguments that are no object were put into one.")
 TOOL_UNKNOWN = rule("unknown_tool_name", "noted", "A call without a tool name.", severity="warning")
-OF_DROPPED_TURN = rule(
-    "result_of_dropped_turn", "dropped", "A result of a call in a turn that is not kept (aborted, failed, duplicate)."
-)
 RECOVERED_CALL = rule(
     "recovered_turn", "repaired", "An assistant turn missing from the transcript, taken from the model's own answer.",
     severity="warning",

@@ -25,6 +25,10 @@ UNKNOWN_ROLE = rule(
 TORN_LINE = rule(
     "torn_line_joined", "repaired", "The rest of a line that was incomplete when its start was taken in.",
 )  # fmt: skip
+DUPLICATE_KEY = rule(
+    "duplicate_json_key", "noted", "An object states a key twice; the last one counts, the others are in raw.",
+    severity="warning",
+)  # fmt: skip
 UNPLACED = rule(
     "unplaced", "quarantined", "The record fell through every rule: a defect of the cleaner.", severity="error"
 )

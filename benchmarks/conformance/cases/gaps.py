@@ -1,0 +1,81 @@
+"""Cases in which no file is complete: lost beginnings, bounded windows, databases beside nothing (C05, C07)."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+from benchmarks.conformance.case import Expected, case, lines_file
+from benchmarks.conformance.session import Session
+
+
+@case("C05", "first messages missing, no other file")
+def lost_head(s: Session) -> Expected:
+    """The first entry's parent is nowhere: said, and never shown as complete."""
+    for number in range(3):
+        s.user(f"ask {number}")
+        s.assistant(f"answer {number}")
+    return Expected(
+        files=lines_file(s, [s.lines()[0], *s.lines()[3:]]),
+        views=[["user: ask 1", "say: answer 1", "user: ask 2", "say: answer 2"]],
+        classes=["incomplete"],
+        stated=[(2, "head_gap")],
+        ledger={"kept:header": 1, "kept:step": 4},
+        tell=[2],
+    )
+
+
+@case("C05", "neither file complete")
+def neither_complete(s: Session) -> Expected:
+    """The transcript lacks its first messages, the bounded trajectory has one of them: both are used, the gap said."""
+    for number in range(3):
+        s.user(f"ask {number}")
+        s.assistant(f"answer {number}")
+    event = {
+        "traceSchema": "openclaw-trajectory", "schemaVersion": 1, "type": "prompt.submitted", "seq": 1,
+        "ts": s.records[1]["timestamp"], "sessionId": s.session_id, "data": {"prompt": "ask 0"},
+    }  # fmt: skip
+    files = lines_file(s, [s.lines()[0], *s.lines()[3:]])
+    files[f"{s.session_id}.trajectory.jsonl"] = json.dumps(event).encode() + b"\n"
+    return Expected(
+        files=files,
+        views=[["user: ask 0", "user: ask 1", "say: answer 1", "user: ask 2", "say: answer 2"]],
+        classes=["incomplete"],
+        stated=[(2, "head_gap"), (2, "head_gap"), (2, "recovered_prompt")],
+        ledger={"kept:header": 1, "kept:step": 4},
+        tell=[2],
+    )
+
+
+@case("C07", "SQLite instead of JSONL")
+def database_only(s: Session) -> Expected:
+    """The transcript stands in the agent's database and nowhere else."""
+    s.user("go")
+    s.assistant("one")
+    s.user("more")
+    s.assistant("two")
+    return Expected(
+        files={"agents/main/agent/openclaw-agent.sqlite": _database(s)},
+        views=[["user: go", "say: one", "user: more", "say: two"]],
+        ledger={"kept:header": 1, "kept:step": 4},
+    )
+
+
+def _database(session: Session) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "openclaw-agent.sqlite"
+        with closing(sqlite3.connect(path)) as connection:
+            connection.executescript(
+                "create table transcript_events (session_id text, seq integer, event_json text, created_at integer,"
+                " event_zstd blob, event_utf8_bytes integer, navigation_json text, primary key (session_id, seq));"
+                "create table session_windows (session_id text primary key, session_key text, status text);"
+            )
+            connection.executemany(
+                "insert into transcript_events values (?, ?, ?, 0, null, null, null)",
+                [(session.session_id, number, line.decode()) for number, line in enumerate(session.lines())],
+            )
+            connection.commit()
+        return path.read_bytes()

@@ -1,0 +1,41 @@
+"""The published failures, each end to end through a lake: ours is right on all, and would not be if it were not."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.conformance.case import Case, Outcome
+from benchmarks.conformance.cases import CASES
+from benchmarks.conformance.ours import run
+from benchmarks.conformance.score import Judgement, judge
+
+
+@pytest.fixture(scope="module")
+def judgements(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Judgement]:
+    return run(CASES, tmp_path_factory.mktemp("conformance"))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_ours_is_right(case: Case, judgements: dict[str, Judgement]) -> None:
+    assert judgements[case.name] == Judgement("right", "")
+
+
+def test_every_published_case_of_recorded_sessions_is_among_them() -> None:
+    assert {case.of for case in CASES} >= {f"C{number:02d}" for number in (*range(1, 16), 26)}
+    assert len({case.name for case in CASES}) == len(CASES)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_no_case_is_right_for_nothing_or_for_the_lines_as_they_stand(case: Case) -> None:
+    """A reader that gives nothing, or that tells nothing where something must be told, is not right."""
+    assert judge(case, Outcome()).score == "silent"
+    assert judge(case, Outcome(error="boom")).score == "throws"
+    if case.expected.tell:
+        views = [list(view) for view in case.expected.views]
+        tokens = None if case.expected.tokens is None else list(case.expected.tokens)
+        untold = Outcome(views=views, tokens=tokens)
+        assert judge(case, untold).score == "silent"
+        untold.stated = [(case.expected.tell[0], "said")]
+        assert judge(case, untold).score == "right"
+        untold.stated = [(10_000, "of another line")]
+        assert judge(case, untold).score == "silent"
