@@ -22,7 +22,7 @@ from assets.trajectories.rules import fields, noise, pairing, records, structure
 from assets.trajectories.steps import Step
 from assets.trajectories.tree import Branch, branches, is_injected, is_mirror
 from assets.trajectories.turns import Reader, Turns
-from lake.ids import digest
+from lake.ids import Json, digest
 
 _OUT_OF_ORDER_S: Final = 1.0
 
@@ -64,6 +64,8 @@ class CleanSession:
     findings: Findings
     ledger: Counter[Fate] = field(default_factory=Counter)
     cwd: str | None = None
+    tools: dict[str, Json] = field(default_factory=dict)
+    """Tool schemas the source itself states, by trajectory id."""
 
 
 def no_recovery(_: Step) -> Step | None:

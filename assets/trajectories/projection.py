@@ -11,9 +11,10 @@ from functools import partial
 
 import pyarrow as pa
 
-from assets.trajectories.clean import CleanSession, clean_session
+from assets.trajectories.clean import CleanSession
 from assets.trajectories.copies import Copies
 from assets.trajectories.findings import Findings
+from assets.trajectories.formats import clean_source
 from assets.trajectories.gaps import fill_head
 from assets.trajectories.join import Joined, context_differs, join, recovery, state_unlogged
 from assets.trajectories.render import Context, Renderer, Rows
@@ -57,7 +58,7 @@ def _group(group: Group, attempt: Mapping[str, Json] | None, copies: Copies, row
     places: dict[str, dict[int, str]] = {}
     for source in group.transcripts:
         trace = traces.get(source.ref.session_id or "")
-        session = clean_session(source.ref, source.rows, recovery(served, trace, None))
+        session = clean_source(source.ref, source.rows, recovery(served, trace, None))
         copies.mark(session)
         sessions.append(session)
         if trace is not None:

@@ -182,11 +182,13 @@ class Renderer:
         models = Counter(step.model for step in answers if step.model)
         attempt = context.attempt or {}
         messages = [self._message(message) for _, message in linear(branch.steps, context.system)]
+        tools = session.tools.get(branch.trajectory_id, context.tools)
         rules = {f.rule.label for f in session.findings.found.values() if f.position in branch.places}
         self.rows["trajectories"].append(
             {
                 "trajectory_id": branch.trajectory_id,
                 "session_id": branch.session_id,
+                "parent_session": branch.parent_session,
                 "source_id": context.ref.source_id,
                 "attempt_id": context.ref.attempt_id,
                 "task_id": attempt.get("task_id"),
@@ -205,7 +207,7 @@ class Renderer:
                 "started_at": branch.started_at,
                 "ended_at": branch.ended_at,
                 "messages": "[" + ",".join(map(dumps, messages)) + "]",
-                "tools": None if context.tools is None else self.masker.mask_json(context.tools),
+                "tools": None if tools is None else self.masker.mask_json(tools),
                 "context_differs": context.differs(branch),
                 "rules": sorted(rules),
                 "secrets_masked": self.masker.count - before,

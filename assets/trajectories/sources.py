@@ -16,10 +16,13 @@ from typing import Final
 from assets.logs.decode import MAX_DECODED
 from assets.trajectories.clean import SourceRef
 from assets.trajectories.entries import Row
+from assets.trajectories.formats.source import COLD, FORMATS
 from lake import View
 from lake.ids import Json
 
-TRANSCRIPTS: Final = frozenset({"openclaw.transcript", "openclaw.jsonl"})
+TRANSCRIPTS: Final = frozenset({"openclaw.transcript", "openclaw.jsonl", COLD, *FORMATS})
+"""Kinds whose records hold conversations."""
+
 TRACES: Final = frozenset({"openclaw.trajectory", "openclaw.trajectory.jsonl"})
 CALLS: Final = "proxy.call"
 

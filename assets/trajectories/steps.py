@@ -69,6 +69,8 @@ class Step:
     input_tokens: int | None = None
     output_tokens: int | None = None
     proxy_key: str | None = None
+    history: str | None = None
+    """Of documents: digest of the conversation up to here, which tells a copy where neither id nor time does."""
 
 
 def assistant_step(entry: Entry, content: Content, cwd: str | None, findings: Findings) -> Step:

@@ -17,6 +17,12 @@ TRAJECTORIES = Table(
     columns=(
         Column("trajectory_id", pa.string(), "Digest of (session source, branch leaf), 20 hex digits"),
         Column("session_id", pa.string(), "What the agent logged"),
+        Column(
+            "parent_session",
+            pa.string(),
+            "Session it was forked or spawned from, as its own log states it; more in the view session_lineage",
+            nullable=True,
+        ),
         Column("source_id", pa.string(), "Raw source of the transcript", references="raw_records.source_id"),
         Column(
             "attempt_id",

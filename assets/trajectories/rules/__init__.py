@@ -1,6 +1,6 @@
 """Every cleaning rule, declared by subject; importing this package fills the registry."""
 
-from assets.trajectories.rules import fields, noise, pairing, records, served, structure
+from assets.trajectories.rules import documents, fields, noise, pairing, records, served, structure
 from assets.trajectories.rules.registry import RULES, Rule
 
-__all__ = ["RULES", "Rule", "fields", "noise", "pairing", "records", "served", "structure"]
+__all__ = ["RULES", "Rule", "documents", "fields", "noise", "pairing", "records", "served", "structure"]
