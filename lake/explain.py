@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 import duckdb
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 _EXPANDED: Final = 20
 """Rows of one relation that are shown; the rest are counted."""
+_ALIKE: Final = 3
+"""So many nodes that stand in the same relation are each shown in the text."""
 
 
 @dataclass
@@ -78,11 +81,15 @@ class Explanation:
         """As plain data."""
         return {"id": self.id, "complete": not self.missing, "roots": [root.to_json() for root in self.roots]}
 
-    def to_text(self) -> str:
-        """As an indented tree, one line a node."""
+    def to_text(self, *, full: bool = False) -> str:
+        """As an indented tree, one line a node.
+
+        Args:
+            full: whether all of many like nodes (the probes of a task) are shown; else the first and their number.
+        """
         lines: list[str] = []
         for root in self.roots:
-            _render(root, "", "", lines)
+            _render(root, "", "", lines, full=full)
         if self.missing:
             lines.append(f"{len(self.missing)} of the things pointed at cannot be found")
         return "\n".join(lines)
@@ -205,15 +212,35 @@ def _is_one(edge: Edge) -> bool:
     return set(TABLES[edge.target].key) <= set(targets) or any((edge.target, target) in UNIQUE for target in targets)
 
 
-def _render(node: Node, lead: str, branch: str, lines: list[str]) -> None:
+def _render(node: Node, lead: str, branch: str, lines: list[str], *, full: bool) -> None:
     key = " ".join(f"{_short(value)}" for value in node.key.values())
     facts = ", ".join(f"{name}={_short(value)}" for name, value in node.facts.items())
     label = f"{node.label}: " if node.label else ""
     note = f" [{node.note}]" if node.note else ""
     lines.append(f"{lead}{branch}{label}{node.table} {key}{note}{f'  ({facts})' if facts else ''}")
     below = lead + {"": "", "├─ ": "│  ", "└─ ": "   "}[branch]
-    for i, child in enumerate(node.children):
-        _render(child, below, "└─ " if i == len(node.children) - 1 else "├─ ", lines)
+    shown = list(_shown(node.children, full=full))
+    for i, (child, more) in enumerate(shown):
+        last = i == len(shown) - 1
+        _render(child, below, "└─ " if last and not more else "├─ ", lines, full=full)
+        if more:
+            lines.append(f"{below}{'└─ ' if last else '├─ '}{child.label}: … and {more} more like it (--full)")
+
+
+def _shown(children: Sequence[Node], *, full: bool) -> Iterator[tuple[Node, int]]:
+    """Children to show, each with how many like it behind it are not; one that holds something missing is shown."""
+    for (label, _), alike in groupby(children, key=lambda child: (child.label, child.table)):
+        group = list(alike)
+        if full or not label or len(group) <= _ALIKE:
+            yield from ((child, 0) for child in group)
+            continue
+        kept = [group[0], *(child for child in group[1:] if _lacks(child))]
+        yield from ((child, 0) for child in kept[:-1])
+        yield kept[-1], len(group) - len(kept)
+
+
+def _lacks(node: Node) -> bool:
+    return not node.found or any(_lacks(child) for child in node.children)
 
 
 def _short(value: Json) -> str:

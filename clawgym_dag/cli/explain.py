@@ -17,10 +17,17 @@ from clawgym_dag.cli.output import print_json
     examples=["clawgym explain ID", "clawgym explain ID --json", "clawgym explain ID --as-of 2026-12-01T12:00:00Z"],
 )
 @click.argument("id", metavar="ID")
+@click.option("--full", is_flag=True, help="Show each of many like rows, such as the probes of a task.")
 @as_of_option()
 @lake_option()
 @json_option()
-def explain(id: str, as_of: str | None, lake_path: str | None, as_json: bool) -> None:  # noqa: A002 - the word users see
+def explain(
+    id: str,  # noqa: A002 - the word users see
+    full: bool,
+    as_of: str | None,
+    lake_path: str | None,
+    as_json: bool,
+) -> None:
     """Walk from an id to its origins: SFT row, trajectory, attempt, raw bytes, task, verdict, verifier.
 
     ID is any id in the lake: of an example, trajectory, attempt, verdict, task (or task@version), event, record, blob.
@@ -33,4 +40,4 @@ def explain(id: str, as_of: str | None, lake_path: str | None, as_json: bool) ->
     if as_json:
         print_json(found.to_json())
     else:
-        click.echo(found.to_text())
+        click.echo(found.to_text(full=full))

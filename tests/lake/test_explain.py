@@ -144,12 +144,24 @@ def test_nothing_is_walked_twice(chain: Lake) -> None:
 
 def test_text_and_json_tell_the_same_tree(chain: Lake) -> None:
     found = explain(chain, "att1")
-    lines = found.to_text().splitlines()
+    lines = found.to_text(full=True).splitlines()
     assert lines[0].startswith("attempts att1")
     assert any(line.startswith("├─ task_id: tasks sum-s0001 v1") for line in lines)
     assert len(lines) == len(list(found.nodes())) + (1 if found.missing else 0)
     plain = json.loads(json.dumps(found.to_json()))
     assert plain["roots"][0]["table"] == "attempts"
+
+
+def test_many_alike_are_one_line_unless_one_lacks_something() -> None:
+    probes = [Node("probe", "audits", {"probe": f"p{i}"}) for i in range(9)]
+    root = Node("", "tasks", {"task_id": "t"}, children=[*probes, Node("skill", "skills", {"skill_id": "s"})])
+    found = Explanation("t", (root,))
+    assert found.to_text().splitlines() == [
+        "tasks t", "├─ probe: audits p0", "├─ probe: … and 8 more like it (--full)", "└─ skill: skills s",
+    ]  # fmt: skip
+    assert len(found.to_text(full=True).splitlines()) == 11
+    probes[5].children = [Node("event_id", "events", {"seq": 1}, note="not found", found=False)]
+    assert "├─ probe: audits p5" in found.to_text().splitlines()
 
 
 def test_no_text_of_a_record_or_payload_is_shown(chain: Lake) -> None:
