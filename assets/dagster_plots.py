@@ -63,6 +63,7 @@ PLOTS: Final[dict[str, Plot]] = {
     ),
     "final_files": counts("final_files", "change", "files by change"),
     "sources": counts("sources", "source_kind", "sources by kind"),
+    "sessions": counts("sessions", "kind", "sessions by what they are for"),
     "trajectories": Plot(
         "trajectories by turns",
         "with bins as (select greatest(1, ceil((max(turns) + 1) / 12.0))::int as width from trajectories)"

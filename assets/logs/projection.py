@@ -1,4 +1,4 @@
-"""The table `sources`: one row a source version, from the events alone."""
+"""The tables `sources` (a row a source version, from events alone) and `sessions` (what the agent's books state)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
+from assets.logs.sessions import home_of, session_rows
 from lake import Projection, View, rows_table
 from lake.ids import Json
 
@@ -34,7 +35,11 @@ def build(view: View) -> Mapping[str, pa.Table]:
     for key, row in rows.items():
         row["seen_paths"] = sorted(paths[key])
         row["is_latest"] = latest[key[0]] == key[1]
-    return {"sources": rows_table("sources", list(rows.values()))}
+        row["home"] = home_of(row["path"])
+    return {
+        "sources": rows_table("sources", list(rows.values())),
+        "sessions": rows_table("sessions", session_rows(view)),
+    }
 
 
 _FROM_PAYLOAD = (
@@ -43,8 +48,9 @@ _FROM_PAYLOAD = (
 
 PROJECTION = Projection(
     name="logs",
-    version=1,
-    outputs=("sources",),
+    version=2,
+    outputs=("sources", "sessions"),
     events=("source.ingested", "source.seen"),
     build=build,
+    raw=True,
 )

@@ -530,3 +530,21 @@ def write_foreign(sink: Sink, at: datetime, *, raw: bool) -> None:
         )  # fmt: skip
         if raw:
             sink.add("raw_records", writer.raws)
+    _trial(sink, at, "foreign-0", raw=raw)
+
+
+def _trial(sink: Sink, at: datetime, session: str, *, raw: bool) -> None:
+    """A Harbor trial that left the session."""
+    source = sha256_hex("trial")
+    data = canonical(
+        {"trial_name": "notes__1", "task_name": "notes", "verifier_result": {"rewards": {"reward": 0.5}}}
+    ).encode()
+    common = {"source_id": source, "version": 0, "source_kind": "harbor.trial", "session_id": session}
+    sink.add("ledger", [{**common, "disposition": "kept", "rule": "evidence", "records": 1}])
+    record = {
+        **common, "record_key": record_key(source, 0, 0), "position": 0, "source_path": "jobs/one/notes__1/result.json",
+        "raw": data, "raw_size": len(data), "raw_sha256": sha256_hex(data), "encoding": "identity",
+        "parse_status": "ok", "ingested_at": at,
+    }  # fmt: skip
+    if raw:
+        sink.add("raw_records", [record])
