@@ -6,7 +6,7 @@ BIN = .venv/bin
 SETUP = @command -v $(PYTHON) >/dev/null 2>&1 || { echo "make: $(PYTHON) is not on the path; install Python 3.11, or name one: make PYTHON=/path/to/python3.11 $@" >&2; exit 3; }; $(PYTHON) -m clawgym_dag.setup
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all check ui dashboard bench clean
+.PHONY: help setup demo test test-all check ui dashboard bench conformance clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | column -t -s "$$(printf '\t')" 2>/dev/null || grep -E '^[a-z-]+:.*##' Makefile
@@ -32,6 +32,9 @@ dashboard: ## the dashboard on http://127.0.0.1:8501 (PORT_DASHBOARD=…)
 	@$(BIN)/python -m dashboards --port $(PORT_DASHBOARD)
 bench: setup ## our figures beside plain loops: benchmarks/results/latest.json
 	@$(BIN)/python -m benchmarks
+conformance: ## the published failures, ours and the peers': docs/conformance.md
+	$(SETUP) python
+	@$(BIN)/python -m benchmarks.conformance
 clean: ## remove caches; .venv, .openclaw and the lake in data/ stay
 	@rm -rf .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis *.egg-info
 	@find . -name __pycache__ -type d -not -path './.venv/*' -not -path './.openclaw/*' -prune -exec rm -rf {} +

@@ -115,7 +115,7 @@ def call_event(number: int, name: str, arguments: Json) -> str:
     if isinstance(arguments, str):
         try:
             arguments = msgspec.json.decode(arguments)
-        except ValueError:
+        except (ValueError, RecursionError):
             return f"call {number} {name} {arguments}"
     return f"call {number} {name} {msgspec.json.encode(arguments, order='sorted').decode()}"
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from benchmarks.conformance.case import Case, Outcome
 from benchmarks.conformance.cases import CASES
+from benchmarks.conformance.elsewhere import ELSEWHERE
 from benchmarks.conformance.ours import run
+from benchmarks.conformance.peers import ROOT, outcome
+from benchmarks.conformance.report import PAGE, RESULTS, page
 from benchmarks.conformance.score import Judgement, judge
 
 
@@ -39,3 +44,34 @@ def test_no_case_is_right_for_nothing_or_for_the_lines_as_they_stand(case: Case)
         assert judge(case, untold).score == "right"
         untold.stated = [(10_000, "of another line")]
         assert judge(case, untold).score == "silent"
+
+
+def test_the_page_is_made_of_the_committed_results() -> None:
+    found = json.loads(RESULTS.read_text())
+    assert PAGE.read_text() == page(found), "run make conformance"
+    assert {row["case"] for row in found["cases"]} == {case.name for case in CASES}
+    assert {row["ours"] for row in found["cases"]} == {"right"}
+    assert all(row["agent_trajectory"] in ("right", "wrong", "silent", "throws") for row in found["cases"])
+
+
+def test_the_other_published_cases_name_tests_that_exist() -> None:
+    assert [other.of for other in ELSEWHERE] == [f"C{number}" for number in range(16, 26)]
+    for other in ELSEWHERE:
+        assert other.tests or other.open
+        for name in other.tests:
+            file, function = name.split("::")
+            assert f"def {function}(" in (ROOT / "tests" / file).read_text(), name
+
+
+def test_parts_of_a_peer_become_events() -> None:
+    parts = [
+        {"kind": "user", "text": "go"}, {"kind": "say", "text": "", "tokens": [1, 2], "model": "m"},
+        {"kind": "call", "id": "x", "name": "exec", "arguments": '{"b":1,"a":"[image png]"}'},
+        {"kind": "result", "id": "x", "text": "see [image: png]", "failed": True},
+        {"kind": "result", "id": "y", "text": "?"},
+    ]  # fmt: skip
+    found = outcome({"trajectories": [parts], "stated": [[3, "orphan"]], "error": None})
+    assert found.views == [
+        ["user: go", 'call 0 exec {"a":"[image png]","b":1}', "result 0: see [image]", "result of no call: ?"]
+    ]
+    assert (found.tokens, found.failed, found.stated) == ([(1, 2)], [True, False], [(3, "orphan")])

@@ -189,8 +189,9 @@ def array_arguments(s: Session) -> Expected:
         ledger={"kept:header": 1, "kept:step": 4},
         tell=[3],
         accepted=[
-            [["user: go", f'call 0 exec {{"{key}":["ls","-l"]}}', "result 0: ok", "say: end"]]
-            for key in ("value", "_value", "args", "input", "raw", "_raw")
+            [["user: go", f'call 0 exec {{"{key}":{value}}}', "result 0: ok", "say: end"]]
+            for key in ("value", "args", "input", "raw", "_raw")
+            for value in ('["ls","-l"]', '"[\\"ls\\",\\"-l\\"]"')
         ],
     )
 

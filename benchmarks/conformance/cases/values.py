@@ -64,7 +64,6 @@ def giant_text(s: Session) -> Expected:
         views=[["user: cat it", f"call 0 exec {LS}", f"result 0: {cut}", "say: long"]],
         stated=[(4, "oversized_value")],
         ledger={"kept:header": 1, "kept:step": 4},
-        tell=[4],
         accepted=[[["user: cat it", f"call 0 exec {LS}", f"result 0: {text}", "say: long"]]],
     )
 
@@ -218,35 +217,63 @@ def duplicate_keys(s: Session) -> Expected:
     )
 
 
-@case("-", "byte order mark, CRLF, blank lines, bad bytes")
-def bad_bytes(s: Session) -> Expected:
-    """Everything that can be read is read, each repair said."""
+@case("-", "byte order mark, CRLF, blank lines")
+def line_ends(s: Session) -> Expected:
+    """All of it is read."""
     s.user("go")
-    s.assistant("MARK")
-    lines = [line.replace(b"MARK", b"a\xff\xfeb") + b"\r" for line in s.lines()]
+    s.assistant("one")
+    lines = [line + b"\r" for line in s.lines()]
     lines[0] = b"\xef\xbb\xbf" + lines[0]
     lines.insert(2, b"  \r")
     return Expected(
         files=lines_file(s, lines),
-        views=[["user: go", "say: a\ufffd\ufffdb"]],
-        stated=[(1, "utf8_bom"), (3, "blank_line"), (4, "bad_utf8_replaced")],
+        views=[["user: go", "say: one"]],
+        stated=[(1, "utf8_bom"), (3, "blank_line")],
         ledger={"dropped:blank_line": 1, "kept:header": 1, "kept:step": 2},
-        tell=[4],
     )
 
 
-@case("-", "deep nesting, huge integers, other records")
-def odd_records(s: Session) -> Expected:
-    """Bounded depth, whole integers, and a fate for lines that are no object or of no known type."""
+@case("-", "bytes that are no UTF-8")
+def bad_bytes(s: Session) -> Expected:
+    """The line is read, the bytes become U+FFFD in clean text, and that is said."""
     s.user("go")
-    s.assistant("", ("a", "exec", {"command": "ls", "deep": "DEEP", "big": 2**70}))
+    s.assistant("MARK")
+    lines = [line.replace(b"MARK", b"a\xff\xfeb") for line in s.lines()]
+    return Expected(
+        files=lines_file(s, lines),
+        views=[["user: go", "say: a\ufffd\ufffdb"]],
+        stated=[(3, "bad_utf8_replaced")],
+        ledger={"kept:header": 1, "kept:step": 2},
+        tell=[3],
+    )
+
+
+@case("-", "integers above 2^64")
+def huge_integers(s: Session) -> Expected:
+    """Whole, digit for digit."""
+    s.user("go")
+    s.assistant("", ("a", "exec", {"command": "ls", "big": 2**70}))
+    s.result("a")
+    s.assistant("end")
+    return Expected(
+        files=one_file(s),
+        views=[["user: go", f'call 0 exec {{"big":{2**70},"command":"ls"}}', "result 0: ok", "say: end"]],
+        ledger={"kept:header": 1, "kept:step": 4},
+    )
+
+
+@case("-", "deep nesting, lines of no known kind")
+def odd_records(s: Session) -> Expected:
+    """Bounded depth, and a fate for lines that are no object or of no known type."""
+    s.user("go")
+    s.assistant("", ("a", "exec", {"command": "ls", "deep": "DEEP"}))
     s.result("a")
     s.assistant("end")
     s.add({"type": "telemetry_v9", "data": {}})
     deep = b'{"d":' * 1000 + b"1" + b"}" * 1000
     lines = [*(line.replace(b'"DEEP"', deep) for line in s.lines()), b"[1, 2]", b"not json"]
     kept = '{"d":' * 195 + '"[nested deeper than 200 levels]"' + "}" * 195
-    arguments = f'{{"big":{2**70},"command":"ls","deep":{kept}}}'
+    arguments, whole = (f'{{"command":"ls","deep":{value}}}' for value in (kept, deep.decode()))
     return Expected(
         files=lines_file(s, lines),
         views=[["user: go", f"call 0 exec {arguments}", "result 0: ok", "say: end"]],
@@ -256,4 +283,5 @@ def odd_records(s: Session) -> Expected:
             "quarantined:unknown_record_type": 1,
         },
         tell=[7, 8],
+        accepted=[[["user: go", f"call 0 exec {whole}", "result 0: ok", "say: end"]]],
     )  # fmt: skip
