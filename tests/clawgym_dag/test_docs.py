@@ -18,6 +18,11 @@ ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
+def _shown(page: Path) -> str:
+    """The console blocks of a page."""
+    return "\n".join(re.findall(r"```console\n(.*?)```", page.read_text(encoding="utf-8"), re.S))
+
+
 def test_generated_pages_are_current() -> None:
     assert outdated() == []
 
@@ -43,6 +48,18 @@ def test_every_command_is_in_the_readme_and_no_other() -> None:
         verbs = [word for word in words[1:2] if word.islower()]
         said |= {(words[0], verb) for verb in verbs[0].split("|")} if verbs else {(words[0],)}
     assert said == set(ALL)
+
+
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+LINES = [(page.name, line) for page in PAGES for line in re.findall(r"clawgym ([a-z][^`\n]*)", _shown(page))]
+
+
+@pytest.mark.parametrize(("page", "line"), LINES)
+def test_commands_of_the_pages_exist_with_their_options(page: str, line: str) -> None:
+    words = shlex.split(line.split(" | ")[0].split(" && ")[0], comments=True)
+    path = next(path for path in (tuple(words[:2]), tuple(words[:1])) if path in ALL)
+    known = {option for parameter in ALL[path].params for option in parameter.opts}
+    assert {word for word in words if word.startswith("--")} <= known
 
 
 def test_sql_of_the_readme_runs(call: Call, mini: Path, monkeypatch: pytest.MonkeyPatch) -> None:
