@@ -139,7 +139,8 @@ def _assemble(
             findings.add(branch.leaf, structure.ABANDONED_BRANCH, f"{len(own)} records of its own path")
         for step in steps:
             findings.keep(step.at, "step")
-        found.append(_branch(ref, len(found), read.headers, branch, index, steps, turns, findings))
+        final = path[-1][0] is branch.path[-1]
+        found.append(_branch(ref, len(found), read.headers, branch, index, steps, turns, findings, final=final))
     return found
 
 
@@ -211,6 +212,8 @@ def _branch(
     steps: list[Step],
     turns: Turns,
     findings: Findings,
+    *,
+    final: bool,
 ) -> CleanBranch:
     own = [step for step in steps if not step.context]
     times = [step.ts for step in own if step.ts is not None]
@@ -228,7 +231,7 @@ def _branch(
         session_id=(header.session_id if header is not None else None) or ref.session_id or ref.source_id,
         parent_session=header.parent_session if header is not None else None,
         steps=steps,
-        class_=_class(own, turns, gap=index == 0 and _begins_in_a_gap(branch.path[0], findings)),
+        class_=_class(own, turns, gap=index == 0 and _begins_in_a_gap(branch.path[0], findings), final=final),
         started_at=min(times, default=None),
         ended_at=max(times, default=None),
         places={entry.position for entry in branch.path},
@@ -271,8 +274,11 @@ def _make_ids_unique(steps: list[Step], findings: Findings) -> None:
                 call.result.tool_call_id = call.id
 
 
-def _class(steps: list[Step], turns: Turns, *, gap: bool) -> str:
-    """How the conversation ended, by the last thing said in it; one whose beginning is missing is never normal."""
+def _class(steps: list[Step], turns: Turns, *, gap: bool, final: bool) -> str:
+    """How the conversation ended, by the last thing said in it; one whose beginning is missing is never normal.
+
+    A window that a compaction or reset ended in the middle of the work (not `final`) was not aborted: it goes on.
+    """
     answers = [step for step in steps if step.role == "assistant"]
     if not answers:
         if turns.heartbeats and not steps:
@@ -283,4 +289,6 @@ def _class(steps: list[Step], turns: Turns, *, gap: bool) -> str:
     ):
         return "unanswered"
     last = {"error": "failed", "aborted": "aborted", "length": "truncated", "tool": "aborted", "user": "aborted"}
+    if not final and turns.last in ("tool", "user"):
+        return "compacted"
     return last.get(turns.last, "incomplete" if gap else "normal")

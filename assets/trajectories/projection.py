@@ -149,7 +149,7 @@ def _all(source: Source, disposition: str, rule: str) -> Counter[tuple[str, str]
 
 PROJECTION = Projection(
     name="trajectories",
-    version=1,
+    version=2,
     outputs=OUTPUTS,
     events=(),
     build=build,

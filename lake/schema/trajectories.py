@@ -37,7 +37,8 @@ TRAJECTORIES = Table(
         Column(
             "class",
             pa.string(),
-            "normal | incomplete | aborted | failed | truncated | unanswered | empty | heartbeat_only | copy",
+            "normal | incomplete | compacted | aborted | failed | truncated | unanswered | empty | heartbeat_only"
+            " | copy: how it ended",
         ),
         Column("model", pa.string(), "Model of most assistant turns", nullable=True),
         Column("turns", pa.int32(), "Assistant turns"),
