@@ -80,7 +80,7 @@ def is_chat(value: Mapping[str, Json]) -> bool:
     return (
         isinstance(messages, list)
         and bool(messages)
-        and all(isinstance(message, dict) and message.get("role") in _ROLES for message in messages)
+        and all(isinstance(message, dict) and str(message.get("role")) in _ROLES for message in messages)
     )
 
 

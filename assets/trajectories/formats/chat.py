@@ -34,7 +34,7 @@ def conversations(document: dict[str, Json]) -> list[Conversation]:
         if not isinstance(message, dict):
             found.notes.append(("odd_content", f"message {number} is {type(message).__name__}"))
             continue
-        if message.get("role") in _INSTRUCTIONS and not found.records:
+        if str(message.get("role")) in _INSTRUCTIONS and not found.records:
             systems.append(text_in(message.get("content")))
             continue
         _say(found, message, number, waiting)
@@ -44,7 +44,7 @@ def conversations(document: dict[str, Json]) -> list[Conversation]:
 
 def _say(found: Conversation, message: dict[str, Json], number: int, waiting: list[Json]) -> None:
     """Add a message; `waiting` are the ids of calls not answered yet, for results that name none."""
-    role = message.get("role")
+    role = str(message.get("role"))
     time = message.get("timestamp")
     content = blocks_of(message.get("content"))
     if role in _INSTRUCTIONS:

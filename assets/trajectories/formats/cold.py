@@ -23,4 +23,4 @@ def record_in(row: Row) -> bytes | str:
     if value.get("kind") == "event" and isinstance(inner, dict) and isinstance(inner.get("event_json"), str):
         record: str = inner["event_json"]
         return record.encode("utf-8", "replace")
-    return "metadata" if value.get("kind") in METADATA else ""
+    return "metadata" if str(value.get("kind")) in METADATA else ""
