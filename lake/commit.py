@@ -11,7 +11,7 @@ from __future__ import annotations
 import shutil
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -98,7 +98,7 @@ def commit(store: Store, *, locked: bool = True) -> Committed:
     if effects_forbidden.get():
         raise ReplayError("a projection tried to commit; projections must be pure functions of the log")
     (store.root / "spool").mkdir(parents=True, exist_ok=True)
-    with file_lock(store.root / "locks" / "commit.lock") if locked else nullcontext():
+    with committing(store) if locked else nullcontext():
         turn = 0
         while True:
             try:
@@ -107,6 +107,11 @@ def commit(store: Store, *, locked: bool = True) -> Committed:
                 turn += 1
                 if turn == _TURNS:
                     raise LogError(f"a file of a spool is missing: {error}; run `clawgym lake verify`") from error
+
+
+def committing(store: Store) -> AbstractContextManager[None]:
+    """Wait for other committers of this machine, and keep them waiting."""
+    return file_lock(store.root / "locks" / "commit.lock")
 
 
 def _round(store: Store) -> Committed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from assets.stage import CheckOutcome, StageCheck
 from lake import Lake
+from lake.projection import FORGOTTEN
 
 
 def _all_stated(lake: Lake) -> CheckOutcome:
@@ -11,7 +12,9 @@ def _all_stated(lake: Lake) -> CheckOutcome:
         "select coalesce(sum(r.n), 0)::bigint, coalesce(sum(s.records), 0)::bigint,"
         " count(*) filter (where r.n is distinct from s.records)"
         " from (select source_id, version, count(*) n from raw_records group by all) r"
-        " full join sources s using (source_id, version)"
+        " full join (from sources anti join (select stream_id as source_id from events where type = $forgotten)"
+        " using (source_id)) s using (source_id, version)",
+        {"forgotten": FORGOTTEN},
     ).fetchall()
     raw, stated, wrong = rows[0]
     return CheckOutcome(
@@ -34,7 +37,10 @@ def _contiguous(lake: Lake) -> CheckOutcome:
 
 CHECKS = (
     StageCheck(
-        "every_record_stated", "sources", _all_stated, "Each raw record belongs to a version whose event counts it."
+        "every_record_stated",
+        "sources",
+        _all_stated,
+        "Each raw record belongs to a version whose event counts it; a forgotten source has none.",
     ),
     StageCheck(
         "files_whole", "sources", _contiguous, "Records of a file follow each other without a missing or doubled byte."

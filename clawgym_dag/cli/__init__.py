@@ -21,7 +21,11 @@ from clawgym_dag.cli.sft import sft
 from clawgym_dag.cli.sql import sql
 from clawgym_dag.cli.tasks import tasks
 from clawgym_dag.cli.trajectories import trajectories
+from clawgym_dag.cli.upkeep import compact, forget
 from clawgym_dag.cli.verdicts import verdicts
+
+lake.add_command(compact)
+lake.add_command(forget)
 
 COMMANDS: tuple[click.Command, ...] = (
     demo,

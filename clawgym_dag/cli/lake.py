@@ -1,4 +1,4 @@
-"""`clawgym lake`: take logs in, look at the lake, check it.
+"""`clawgym lake`: take logs in, look at the lake, check it. Its upkeep is in `upkeep.py`.
 
 Belongs here: the commands. Does not belong here: what they do (`lake`, and `assets/logs` for ingest).
 """
@@ -23,7 +23,7 @@ from lake.schema import TABLES
 
 @click.group("lake")
 def lake() -> None:
-    """Take logs in, look at the lake, check it."""
+    """Take logs in, look at the lake, check it, keep it in order."""
 
 
 @command(
