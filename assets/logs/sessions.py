@@ -46,6 +46,8 @@ def home_of(path: str) -> str:
         at = len(parts) - 1 - parts[::-1].index("agents")
         return str(PurePosixPath(*parts[:at]))
     parent = place.parent
+    if parent.name == "runs":
+        parent = parent.parent
     return str(parent.parent if parent.name in _FOLDERS else parent)
 
 
