@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from typing import Any
 
 import pytest
 
-from assets.logs.decode import decode
-from assets.logs.readers.streams import FileSource
-from assets.trajectories.clean import CleanSession, SourceRef, clean_session
-from assets.trajectories.content import read_content
-from assets.trajectories.entries import Entry, Row, read_entries
-from assets.trajectories.findings import Findings
-from assets.trajectories.wording import is_heartbeat
+from assets.trajectories.clean import CleanSession
 from tests.trajectories.attempts import FIXTURES
+from tests.trajectories.facts import Facts, check_facts, check_nothing_lost, clean_file
 from tests.trajectories.sessions import found, said
 
-FACTS: dict[str, dict[str, Any]] = json.loads((FIXTURES / "facts.json").read_text())
+FACTS: dict[str, Facts] = json.loads((FIXTURES / "facts.json").read_text())
 TRANSCRIPTS = sorted(
     name
     for name, entry in FACTS.items()
@@ -26,97 +19,18 @@ TRANSCRIPTS = sorted(
 )
 
 
-def rows_of(name: str) -> list[Row]:
-    from assets.logs.decode import head
-
-    lines = FileSource("", str(FIXTURES / name), None, "").lines()
-    return [
-        Row(f"{line.position}", line.position, line.raw, head(line.raw, first=line.position == 0)[1]) for line in lines
-    ]
-
-
 def clean(name: str) -> CleanSession:
-    return clean_session(SourceRef("f" * 64, 0, "openclaw.jsonl", "name"), rows_of(name))
+    return clean_file(FIXTURES / name)
 
 
 @pytest.mark.parametrize("name", TRANSCRIPTS)
 def test_no_record_is_lost(name: str) -> None:
-    session = clean(name)
-    assert sum(session.ledger.values()) == FACTS[name]["facts"]["n_lines"]
-    assert all(rule != "unplaced" for _, rule in session.ledger)
-    quarantined = sum(
-        count for (fate, rule), count in session.ledger.items() if rule in ("bad_json", "not_object", "bad_utf8")
-    )
-    facts = FACTS[name]["facts"]
-    assert quarantined == facts["n_malformed"] - facts.get("n_recoverable", 0)
-    for branch in session.branches:
-        calls = [call.id for step in branch.steps for call in step.calls]
-        assert len(calls) == len(set(calls))
-        json.dumps(said(session, branch.branch)).encode()
+    check_nothing_lost(FIXTURES / name, FACTS[name]["facts"])
 
 
 @pytest.mark.parametrize("name", TRANSCRIPTS)
 def test_messages_calls_and_results_are_those_of_the_facts(name: str) -> None:
-    """Counted as the facts are: valid records, file by file, copies and all."""
-    facts = FACTS[name]["facts"]
-    rows = [row for row in rows_of(name) if row.status == "ok"]
-    messages = [
-        value["message"]
-        for row in rows
-        if (value := decode(row.raw or b"").value) and isinstance(value.get("message"), dict)
-    ]
-    roles = Counter(str(message.get("role")) for message in messages)
-    stated = facts["n_messages"]
-    assert {role: roles[role] for role in stated} == stated
-    entries = read_entries(rows, Findings()).entries + _dropped_entries(rows)
-    contents = [(entry, read_content(entry, Findings(), joiner="")) for entry in entries if entry.kind == "message"]
-    calls = [call for _, content in contents for call in content.calls]
-    assert len(calls) == facts["n_tool_calls"]
-    assert sum(content.images for _, content in contents) == facts["n_images"]
-    results = [entry.message.get("toolCallId") for entry, _ in contents if entry.role == "toolResult"]
-    assert len(results) == facts["n_tool_results"]
-    assert sum(result not in {call.stated_id for call in calls} for result in results) == facts["n_orphans"]
-    named = {call.stated_id for call in calls if call.stated_id}
-    assert len(named - set(results)) == facts["n_missing_results"]
-    beats = sum(is_heartbeat(content.text) for entry, content in contents if entry.role == "user")
-    assert beats == facts["n_heartbeat_turns"]
-    assert sum(entry.kind == "compaction" for entry in entries) == facts["n_compactions"]
-    assert _branching_points(rows) == facts["n_branches"]
-    assert _tokens(entries) == facts["total_usage_tokens"]
-
-
-def _dropped_entries(rows: list[Row]) -> list[Entry]:
-    """Entries that are the same record again, which the facts count as they stand."""
-    kept = {entry.position for entry in read_entries(rows, Findings()).entries}
-    again: list[Entry] = []
-    for row in rows:
-        if row.position not in kept:
-            again += read_entries([row], Findings()).entries
-    return again
-
-
-def _branching_points(rows: list[Row]) -> int:
-    children: dict[str, set[str]] = {}
-    for row in rows:
-        value = decode(row.raw or b"").value or {}
-        parent, own = value.get("parentId"), value.get("id")
-        if isinstance(parent, str) and own is not None:
-            children.setdefault(parent, set()).add(str(own))
-    return sum(len(found) > 1 for found in children.values())
-
-
-def _tokens(entries: list[Entry]) -> int:
-    total = 0
-    for entry in entries:
-        usage = entry.message.get("usage")
-        if entry.role != "assistant" or not isinstance(usage, dict):
-            continue
-        stated = next((usage[key] for key in ("totalTokens", "total_tokens") if usage.get(key) is not None), None)
-        parts = (
-            [stated] if stated is not None else [usage.get(k) for k in ("input", "output", "cacheRead", "cacheWrite")]
-        )
-        total += sum(part for part in parts if type(part) is int)
-    return total
+    check_facts(FIXTURES / name, FACTS[name]["facts"])
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from assets.trajectories.content import dumps
 from assets.trajectories.linear import linear
 from assets.trajectories.secrets import Masker
+from benchmarks.conformance.cases import CASES
 from tests.trajectories.attempts import FIXTURES, SAMPLES
 from tests.trajectories.sessions import clean_lines, found, rows_of, said
 
@@ -25,6 +26,15 @@ _POOL = [
         FIXTURES / "handmade" / "unknown_record_type.jsonl",
     ]
     for line in Path(path).read_bytes().split(b"\n")
+    if line
+]
+
+_POOL += [
+    line
+    for case in CASES
+    for name, data in case.expected.files.items()
+    if name.endswith(".jsonl") and len(data) < 64_000
+    for line in data.split(b"\n")
     if line
 ]
 
