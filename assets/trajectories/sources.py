@@ -71,6 +71,9 @@ def groups(view: View) -> list[Group]:
             group = foreign.setdefault(current.ref.session_id or current.ref.source_id, Group(None))
         group.superseded += [version for version in versions if version is not current]
         _sort_in(group, current)
+    for group in (*attempts.values(), *foreign.values()):
+        # of several copies of a session the fullest has its turns, the others what only they have
+        group.transcripts.sort(key=lambda source: (-len(source.rows), source.ref.source_id))
     ordered = sorted(foreign.items(), key=lambda item: (_first_time(item[1]), item[0]))
     return [attempts[name] for name in sorted(attempts)] + [group for _, group in ordered]
 

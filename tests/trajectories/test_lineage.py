@@ -210,3 +210,18 @@ def test_a_run_whose_session_nobody_names_goes_by_its_key(made: Context, home: H
             f"insert into subagent_runs values ('r', '{CHILD}', '{MAIN}', 1772359500000, '{{}}');"
         )
     assert lineage(made, home)[CHILD] == ("mum", "key", "agent_transcript_unavailable")
+
+
+def test_a_session_in_its_file_and_in_the_database_is_counted_once(made: Context, home: Home) -> None:
+    """OpenClaw moves files into its database: the fuller of the two has the turns, the other is a copy."""
+    home.session("kid", 0, 20)
+    lines = (home.sessions / "kid.jsonl").read_bytes().splitlines()
+    path = home.root / "agents" / "main" / "agent" / "openclaw-agent.sqlite"
+    more = json.dumps(_message("y", "z", 30, {"role": "user", "content": "go on"})).encode()
+    last = json.dumps(_message("x", "y", 31, {"role": "assistant", "content": "went on"})).encode()
+    write_database(path, [*lines, more, last], [], "kid")
+    lineage(made, home)
+    rows = made.lake.sql(
+        "select source_kind, class, turns from trajectories join sources using (source_id) order by all"
+    ).fetchall()
+    assert rows == [("openclaw.jsonl", "copy", 0), ("openclaw.transcript", "normal", 3)]
