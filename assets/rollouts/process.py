@@ -19,6 +19,8 @@ from pathlib import Path
 _POLL_S = 0.05
 GRACE_S = 4.0
 """What OpenClaw gets to write its own records after SIGTERM."""
+_PROGRAMS = (b"bwrap", b"env", b"node")
+"""What a run consists of, as long as OpenClaw has not changed its title."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,26 @@ class ProcessId:
         if self.alive():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, number)
+
+
+def kill_naming(folder: Path) -> int:
+    """Kill the sandboxes and agents on this machine whose command line names a path below a folder; gives how many.
+
+    The last resort for what a runner started and was killed before it could note it: the sandbox asks the kernel to die
+    with its parent, but only once it runs, and a parent that is gone by then is not noticed.
+    """
+    named, found = f"{folder}/".encode(), 0
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = path.read_bytes()
+        except OSError:
+            continue
+        program = line.partition(b"\0")[0].rpartition(b"/")[2]
+        process = ProcessId.of(int(path.parent.name)) if named in line and program in _PROGRAMS else None
+        if process is not None:
+            process.kill()
+            found += 1
+    return found
 
 
 @dataclass(frozen=True)

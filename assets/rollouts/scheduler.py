@@ -17,13 +17,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from assets.rollouts.attempt import Machinery, run_attempt
+from assets.rollouts.attempt import Machinery, attempt_folder, run_attempt
 from assets.rollouts.cage import open_cage
 from assets.rollouts.leases import HEARTBEAT_S, Leases
 from assets.rollouts.openclaw.install import locate
 from assets.rollouts.openclaw.outcome import Ending
 from assets.rollouts.plan import LOST, PLANNED, STREAM, AttemptState, PlannedAttempt, rollout_states
 from assets.rollouts.policies import Part, resolve, upstream
+from assets.rollouts.process import kill_naming
 from assets.rollouts.proxy.account import Account
 from assets.rollouts.proxy.server import ProxyServer
 from assets.rollouts.proxy.usage import Usage
@@ -91,6 +92,7 @@ def reap(lake: Lake, run_id: str | None = None) -> int:
     for lease in dead:
         if lease.agent is not None:
             lease.agent.kill()
+        kill_naming(attempt_folder(lake, lease.attempt_id))
     lake.commit()  # takes in what the dead had written
     states = {s.planned.attempt_id: s for attempts in rollout_states(lake).values() for s in attempts}
     with lake.spool("rollouts.scheduler", run_id) as spool:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import lake
-from assets.rollouts import STAGE, attempt_folder
+from assets.rollouts import STAGE, attempt_folder, reap
+from assets.rollouts.leases import Leases
 from assets.rollouts.plan import rollout_states
 from assets.rollouts.teacher import CHARACTERS, teacher_policy
 from lake.errors import SetupError, StageError
@@ -108,13 +111,39 @@ def test_a_killed_runner_takes_its_agent_with_it_and_the_next_goes_on(tmp_path: 
     assert finish(start(root)) == {"found": 1}
 
 
+def test_what_a_dead_runner_could_not_note_is_killed_too(tmp_path: Path) -> None:
+    """A sandbox whose runner died before it wrote down its process and before the kernel knew whom to follow."""
+    root = tmp_path / "lake"
+    opened = lake.open(root)
+    folder = attempt_folder(opened, "a" * 20)
+    (folder / "state").mkdir(parents=True)
+    command = ["bwrap", "--bind", "/", "/", "--bind", str(folder / "state"), "/tmp", "sleep", "60"]
+    orphan = subprocess.Popen(command, start_new_session=True)
+    bystander = subprocess.Popen(["sh", "-c", "sleep 60; exit $0", f"{folder}/state"])
+    gone = subprocess.Popen(["true"])
+    leases = Leases(root)
+    assert leases.take("a" * 20)
+    gone.wait()
+    with closing(sqlite3.connect(root / "control.sqlite")) as connection, connection:
+        connection.execute("update leases set pid = ?, started = 1", (gone.pid,))
+    try:
+        assert reap(opened) == 1
+        assert orphan.wait(10) == -signal.SIGKILL
+        assert bystander.poll() is None and leases.all() == []
+    finally:
+        orphan.kill()
+        bystander.kill()
+        orphan.wait()
+        bystander.wait()
+
+
 def test_ctrl_c_stops_the_agent_and_says_so(tmp_path: Path) -> None:
     root = tmp_path / "lake"
     runner = start(root)
     wait_for_calls(root, 2)
     runner.send_signal(signal.SIGINT)
-    _, err = runner.communicate(timeout=30)
-    assert runner.returncode != 0 and "KeyboardInterrupt" in err
+    out, err = runner.communicate(timeout=60)
+    assert runner.returncode != 0 and "KeyboardInterrupt" in err, (runner.returncode, out, err)
     assert caged(root) == []
     assert [kind for _, _, kind in events(root)] == ["planned", "started", "lost"]
     (state,) = next(iter(rollout_states(lake.open(root)).values()))
