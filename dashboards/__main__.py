@@ -6,16 +6,16 @@ Belongs here: address, port and settings of the server. Does not belong here: an
 from __future__ import annotations
 
 import argparse
-import ipaddress
 import os
 import socket
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from dashboards.gate import SHORTEST, TOKEN
+from dashboards.gate import TOKEN
 from lake.environment import load_environment
 from lake.errors import ClawGymError, SetupError, UsageError
+from lake.network import SHORTEST_TOKEN, is_loopback
 
 APP = Path(__file__).with_name("app.py")
 
@@ -51,16 +51,6 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def is_loopback(host: str) -> bool:
-    """Whether an address can be reached from this machine only."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 def check(host: str, port: int) -> None:
     """Refuse an open address without a token, and a port that is taken.
 
@@ -68,9 +58,9 @@ def check(host: str, port: int) -> None:
         UsageError: the address is not loopback and there is no token.
         SetupError: the port is in use or may not be used.
     """
-    if not is_loopback(host) and len(os.environ.get(TOKEN, "")) < SHORTEST:
+    if not is_loopback(host) and len(os.environ.get(TOKEN, "")) < SHORTEST_TOKEN:
         raise UsageError(
-            f"{host} can be reached from other machines: set {TOKEN} (at least {SHORTEST} characters) "
+            f"{host} can be reached from other machines: set {TOKEN} (at least {SHORTEST_TOKEN} characters) "
             "and visitors will be asked for it, or leave --host away"
         )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET

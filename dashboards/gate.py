@@ -11,8 +11,6 @@ import os
 import streamlit as st
 
 TOKEN = "CLAWGYM_DASHBOARD_TOKEN"
-SHORTEST = 16
-"""Characters a token must have."""
 
 
 def open_to_this_visitor() -> bool:

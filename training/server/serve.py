@@ -1,6 +1,7 @@
-"""Running the server: a socket on loopback, a thread for the life of a `with`, or the foreground of a command.
+"""Running the server: a socket, a thread for the life of a `with`, or the foreground of a command.
 
-Belongs here: sockets, threads, uvicorn. Does not belong here: routes (`app.py`). It never listens beyond loopback.
+Belongs here: sockets, threads, uvicorn. Does not belong here: routes (`app.py`). Every request needs a token; beyond
+loopback it listens only with one that was chosen for it.
 """
 
 from __future__ import annotations
@@ -9,18 +10,18 @@ import contextlib
 import secrets
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import uvicorn
 
-from lake.errors import SetupError
+from lake.errors import SetupError, UsageError
+from lake.network import SHORTEST_TOKEN, is_loopback
 from training.model import cpu_threads
 from training.server.app import Limits, Service, build_app
 from training.server.engine import Engine
 
-_HOST = "127.0.0.1"
 _START_S = 30.0
 
 
@@ -30,6 +31,8 @@ class ServerConfig:
 
     names: tuple[str, ...]
     """Model ids it answers to."""
+    host: str = "127.0.0.1"
+    """Address; one that other machines can reach needs a `token`."""
     port: int = 0
     """0 is any free one."""
     token: str = ""
@@ -58,17 +61,23 @@ def serving(folder: Path, config: ServerConfig) -> Iterator[Served]:
     Raises:
         SetupError: the port is taken, or the server did not come up.
         StageError: the folder is no checkpoint.
+        UsageError: the address can be reached from elsewhere and there is no (long enough) token.
     """
+    if not is_loopback(config.host) and len(config.token) < SHORTEST_TOKEN:
+        raise UsageError(
+            f"{config.host} can be reached from other machines: that needs a token of at least {SHORTEST_TOKEN} "
+            "characters; give one or listen on 127.0.0.1"
+        )
     token = config.token or secrets.token_urlsafe(24)
     engine = Engine(folder, device=config.device, cache_tokens=config.cache_tokens)
     service = Service(engine, config.names, token, config.limits)
-    with _listening(config.port) as listener, cpu_threads(config.threads):
+    with _listening(config.host, config.port) as listener, cpu_threads(config.threads):
         server = uvicorn.Server(_uvicorn(service))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="policy-server", daemon=True)
         thread.start()
         try:
             _await_start(server, thread)
-            yield Served(f"http://{_HOST}:{listener.getsockname()[1]}/v1", token, engine)
+            yield Served(f"http://{_in_url(config.host)}:{listener.getsockname()[1]}/v1", token, engine)
         finally:
             service.stopping.set()
             server.should_exit = True
@@ -77,27 +86,37 @@ def serving(folder: Path, config: ServerConfig) -> Iterator[Served]:
             service.pool.shutdown(wait=True, cancel_futures=True)
 
 
-def serve_forever(folder: Path, config: ServerConfig) -> None:
-    """Serve in the foreground until Ctrl-C; prints the address and the token on one line each.
+def serve_forever(folder: Path, config: ServerConfig, announce: Callable[[Served], None]) -> None:
+    """Serve in the foreground until Ctrl-C.
+
+    Args:
+        folder: the checkpoint.
+        config: how to serve it.
+        announce: is told once, when the server answers.
 
     Raises:
         SetupError: the port is taken.
         StageError: the folder is no checkpoint.
+        UsageError: as `serving`.
     """
     with serving(folder, config) as served:
-        print(f"OPENAI_BASE_URL={served.base_url}\nOPENAI_API_KEY={served.token}", flush=True)
+        announce(served)
         with contextlib.suppress(KeyboardInterrupt):
             threading.Event().wait()
 
 
+def _in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
 @contextlib.contextmanager
-def _listening(port: int) -> Iterator[socket.socket]:
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
+def _listening(host: str, port: int) -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listener.bind((_HOST, port))
-        except OSError as error:
-            raise SetupError(f"port {port} of {_HOST} cannot be used: {error}; choose another or 0") from error
+            listener.bind((host, port))
+        except (OSError, OverflowError) as error:
+            raise SetupError(f"port {port} of {host} cannot be used: {error}; choose another or 0") from error
         yield listener
 
 
