@@ -99,10 +99,9 @@ def clean_session(ref: SourceRef, rows: Iterable[Row], recover: Recover = no_rec
 
 def _place_rest(rows: list[Row], read: Read, findings: Findings) -> None:
     """Fates of what stands on no branch: mirrors beside it, branches beyond the limit; anything else is a defect."""
-    entries = {entry.position: entry for entry in read.entries}
-    for row in rows:
-        if findings.fate(row.position) is not None:
-            continue
+    without = [row for row in rows if findings.fate(row.position) is None]
+    entries = {entry.position: entry for entry in read.entries} if without else {}
+    for row in without:
         entry = entries.get(row.position)
         if entry is None:
             findings.quarantine(Place(row.position, 0, row.key), records.UNPLACED)

@@ -52,12 +52,8 @@ class Entry(Place):
     stated_parent: Json = None
     value: dict[str, Json] = field(default_factory=dict)
     ts: datetime | None = None
-
-    @property
-    def message(self) -> dict[str, Json]:
-        """Body of a message; empty for other kinds."""
-        found = self.value.get("message")
-        return found if isinstance(found, dict) else {}
+    message: dict[str, Json] = field(default_factory=dict)
+    """Body of a message; empty for other kinds."""
 
 
 @dataclass(slots=True)
@@ -195,6 +191,9 @@ def _entry(place: Place, value: dict[str, Json], kind: Json, ts: datetime | None
     """An entry of the tree with its fate where that does not depend on the branch; None when it hangs nowhere."""
     entry = Entry(place.position, place.line, place.key, value=value, ts=ts, stated_parent=value.get("parentId"))
     entry.kind = kind if isinstance(kind, str) else ""
+    message = value.get("message")
+    if isinstance(message, dict):
+        entry.message = message
     if entry.kind == "message":
         if value.get("timestamp") is None:
             findings.add(place, fields.NO_TIME, "the message states one" if ts is not None else "")

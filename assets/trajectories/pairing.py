@@ -56,18 +56,24 @@ def _take(open_calls: dict[str, list[StepCall]], step: Step, turn: Step | None) 
     waiting = open_calls.get(step.tool_call_id or "")
     if not waiting:
         return None
-    if turn is not None:
-        own = [call for call in waiting if any(call is mine for mine in turn.calls)]
-        if own:
-            waiting.remove(own[0])
-            return own[0]
+    if turn is not None and (len(waiting) > 1 or not _made_by(turn, waiting[0])):
+        for number, call in enumerate(waiting):
+            if _made_by(turn, call):
+                return waiting.pop(number)
     return waiting.pop()
+
+
+def _made_by(turn: Step, call: StepCall) -> bool:
+    for mine in turn.calls:  # noqa: SIM110 - a generator for each result costs more than the rest of pairing
+        if mine is call:
+            return True
+    return False
 
 
 def _settle(call: StepCall, step: Step, turn: Step | None, findings: Findings, answered: dict[str, Step]) -> None:
     call.result = step
     answered[call.stated_id] = step
-    if turn is None or all(call is not mine for mine in turn.calls):
+    if turn is None or not _made_by(turn, call):
         findings.add(step.at, rules.MOVED_RESULT, f"call {call.stated_id}"[:120])
 
 

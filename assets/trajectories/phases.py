@@ -53,6 +53,8 @@ _TOKEN: Final = re.compile(
     r"(?P<word>(?:'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.|[^\s;&|<>()'\"\\])+)|<<?<?|\s+|.",
     re.DOTALL,
 )
+_SYNTAX: Final = re.compile(r"[^\w ./=:,@%+~?*#^!\[\]{}$-]")
+"""What a command of plain words does not hold; a line end is among it."""
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=")
 _WRAPPERS: Final = frozenset(
     {"sudo", "env", "time", "nohup", "timeout", "xargs", "command", "exec", "then", "do", "if", "!"}
@@ -113,21 +115,24 @@ def classify_command(command: str) -> tuple[str, str | None]:
 
 def _simple_commands(command: str) -> list[tuple[list[str], bool]]:
     """Words of each simple command, and whether it sends its output to a file."""
+    if not _SYNTAX.search(command):
+        return [(command.split(), False)]
     commands: list[tuple[list[str], bool]] = []
     words: list[str] = []
     writes = to_file = False
     for match in _TOKEN.finditer(command):
-        if match["end"]:
+        kind = match.lastgroup
+        if kind == "end":
             commands.append((words, writes))
             words, writes, to_file = [], False, False
-        elif match["redirect"]:
-            to_file = not match["redirect"].endswith(("&1", "&2"))
-        elif match["word"]:
+        elif kind == "redirect":
+            to_file = not match[kind].endswith(("&1", "&2"))
+        elif kind == "word":
             if to_file:
-                writes = writes or not match["word"].startswith("/dev/")
+                writes = writes or not match[kind].startswith("/dev/")
                 to_file = False
             else:
-                words.append(match["word"])
+                words.append(match[kind])
     commands.append((words, writes))
     return [(found, wrote) for found, wrote in commands if found or wrote]
 

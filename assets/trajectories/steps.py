@@ -20,7 +20,9 @@ from lake.ids import Json
 
 _INT64: Final = 2**63 - 1
 _EXITED: Final = re.compile(r"\(Command exited with code (\d{1,9})\)\s*\Z")
-_FAILED_TEXTS: Final = re.compile(r"\A(?:Tool \S{1,80} not found|Validation failed for tool )")
+_FAILED_TEXTS: Final = re.compile(
+    r"\s{0,200}(?:Tool \S{1,80} not found|Validation failed for tool |\{\s{0,100}\"status\":\s{0,20}\"error\")"
+)
 _FAILED_STATUS: Final = frozenset({"error", "failed", "blocked"})
 
 
@@ -98,23 +100,18 @@ def read_usage(at: Place, usage: Json, step: Step, findings: Findings) -> None:
         findings.add(at, fields.BAD_USAGE, f"{type(usage).__name__} for usage")
         return
     step.usage = dumps(usage)
-    numbers = {name: _first(usage, keys) for name, keys in _USAGE.items()}
-    bad = [name for name, value in numbers.items() if value is not None and not _is_count(value)]
-    if bad:
-        findings.add(at, fields.BAD_USAGE, ", ".join(f"{name} {numbers[name]!r}"[:60] for name in bad))
-    counts = {name: int(value) if value is not None and name not in bad else None for name, value in numbers.items()}
-    if not any(counts.values()):
-        if not bad and any(value is not None for value in counts.values()):
-            findings.add(at, fields.ZERO_USAGE)
+    counts = _plain_counts(usage) or _counts(at, usage, findings)
+    if not any(counts):
         return
-    given, made, total = counts["input"], counts["output"], counts["total"]
-    cached = (counts["cache_read"] or 0) + (counts["cache_write"] or 0)
+    given, made, read, write, total = counts
     step.output_tokens = made
     if given is not None:
-        inside = made is not None and total == given + made
-        step.input_tokens = given if inside else min(given + cached, _INT64)
+        inside = "prompt_tokens" in usage or (made is not None and total == given + made)
+        step.input_tokens = given if inside else min(given + (read or 0) + (write or 0), _INT64)
 
 
+_Counts = tuple[int | None, int | None, int | None, int | None, int | None]
+"""Input, output, cache read, cache write, total; null where unknown."""
 _USAGE: Final = {
     "input": ("input", "prompt_tokens", "input_tokens"),
     "output": ("output", "completion_tokens", "output_tokens"),
@@ -122,6 +119,33 @@ _USAGE: Final = {
     "cache_write": ("cacheWrite", "cache_creation_input_tokens"),
     "total": ("totalTokens", "total_tokens", "total"),
 }
+_OPENCLAW: Final = tuple(keys[0] for keys in _USAGE.values())
+
+
+def _plain_counts(usage: dict[str, Json]) -> _Counts | None:
+    """Counts of a usage record as OpenClaw writes it, if it is nothing else and not all zero."""
+    given, made, read, write, total = map(usage.get, _OPENCLAW)
+    if (
+        type(given) is type(made) is type(read) is type(write) is type(total) is int
+        and min(given, made, read, write, total) >= 0 < max(given, made, read, write, total) <= _INT64
+    ):
+        return given, made, read, write, total
+    return None
+
+
+def _counts(at: Place, usage: dict[str, Json], findings: Findings) -> _Counts:
+    """Counts of any usage record; what is no count becomes null, and so does all zero."""
+    numbers = {name: _first(usage, keys) for name, keys in _USAGE.items()}
+    bad = [name for name, value in numbers.items() if value is not None and not _is_count(value)]
+    if bad:
+        findings.add(at, fields.BAD_USAGE, ", ".join(f"{name} {numbers[name]!r}"[:60] for name in bad))
+    given, made, read, write, total = (
+        int(value) if value is not None and name not in bad else None for name, value in numbers.items()
+    )
+    counts = given, made, read, write, total
+    if not any(counts) and not bad and any(value is not None for value in counts):
+        findings.add(at, fields.ZERO_USAGE)
+    return counts
 
 
 def _first(usage: dict[str, Json], keys: tuple[str, ...]) -> Json:
@@ -164,13 +188,11 @@ def _error(flag: bool, details: dict[str, Json], step: Step) -> tuple[str, Rule]
         return "details_status", fields.ERROR_STATUS
     if step.exit_code:
         return "exit_code", fields.ERROR_EXIT
-    if (exited := _EXITED.search(step.text[-80:])) and int(exited[1]) != 0:
+    tail = step.text[-80:]
+    if "exited" in tail and (exited := _EXITED.search(tail)) and int(exited[1]) != 0:
         step.exit_code = int(exited[1]) if step.exit_code is None else step.exit_code
         return "text", fields.ERROR_TEXT
-    head = step.text[:200].lstrip()
-    if _FAILED_TEXTS.match(head) or (head.startswith("{") and re.match(r'\{\s*"status":\s*"error"', head)):
-        return "text", fields.ERROR_TEXT
-    return None
+    return ("text", fields.ERROR_TEXT) if _FAILED_TEXTS.match(step.text) else None
 
 
 def _error_detail(step: Step) -> str:

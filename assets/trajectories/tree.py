@@ -16,6 +16,7 @@ from assets.trajectories.rules import structure
 MAX_BRANCHES: Final = 256
 """Branches assembled of one session."""
 
+_EXTRA: Final = ("delivery-mirror", "gateway-injected")
 _SPOKEN: Final = frozenset({"message", "compaction", "branch_summary", "custom_message", "reset"})
 
 
@@ -96,21 +97,26 @@ def _open_rings(entries: list[Entry], by_id: dict[str, Entry], findings: Finding
 
 def is_mirror(entry: Entry) -> bool:
     """Whether an assistant message is a copy of a delivered text."""
-    return entry.role == "assistant" and entry.message.get("model") == "delivery-mirror"
+    return entry.message.get("model") == "delivery-mirror" and entry.role == "assistant"
 
 
 def is_injected(entry: Entry) -> bool:
     """Whether an assistant message is a note of the gateway."""
-    return entry.role == "assistant" and entry.message.get("model") == "gateway-injected"
+    return entry.message.get("model") == "gateway-injected" and entry.role == "assistant"
+
+
+def is_extra(entry: Entry) -> bool:
+    """Whether an assistant message is no answer of the model: a mirror or a note."""
+    return entry.message.get("model") in _EXTRA and entry.role == "assistant"
 
 
 def _bridge(entries: list[Entry], by_id: dict[str, Entry]) -> None:
     """Hang a mirror or injected note behind the answer it stands beside, so that going on from it loses nothing."""
-    if not any(is_mirror(entry) or is_injected(entry) for entry in entries):
+    if not any(map(is_extra, entries)):
         return
     newest: dict[str | None, Entry] = {}
     for entry in entries:
-        if (is_mirror(entry) or is_injected(entry)) and entry.parent in newest:
+        if is_extra(entry) and entry.parent in newest:
             answer = newest[entry.parent]
             if answer.role in ("assistant", "toolResult") and not _hangs_on(answer, entry, by_id):
                 entry.parent = answer.id
@@ -132,16 +138,13 @@ def _hangs_on(entry: Entry, other: Entry, by_id: dict[str, Entry]) -> bool:
 
 
 def _speaks(entry: Entry) -> bool:
-    return entry.kind in _SPOKEN and not is_mirror(entry) and not is_injected(entry)
+    return entry.kind in _SPOKEN and not is_extra(entry)
 
 
 def _final(read: Read, by_id: dict[str, Entry]) -> Entry | None:
     if read.leaf_target in by_id:
         return by_id[read.leaf_target]
-    spoken = [entry for entry in read.entries if _speaks(entry)]
-    if spoken:
-        return spoken[-1]
-    return read.entries[-1]
+    return next((entry for entry in reversed(read.entries) if _speaks(entry)), read.entries[-1])
 
 
 def _path(leaf: Entry, by_id: dict[str, Entry]) -> list[Entry]:

@@ -13,7 +13,7 @@ from assets.trajectories.entries import Entry
 from assets.trajectories.findings import Findings
 from assets.trajectories.rules import noise
 from assets.trajectories.steps import Step, assistant_step, result_step
-from assets.trajectories.tree import is_injected, is_mirror
+from assets.trajectories.tree import is_extra, is_mirror
 from assets.trajectories.wording import (
     is_acknowledgement,
     is_heartbeat,
@@ -105,16 +105,14 @@ class Reader:
         return content
 
     def _assistant(self, entry: Entry, found: Turns) -> Step | None:
-        if is_mirror(entry):
-            self._findings.drop(entry, noise.MIRROR)
-            return None
-        if is_injected(entry):
-            self._findings.drop(entry, noise.INJECTED)
+        if is_extra(entry):
+            self._findings.drop(entry, noise.MIRROR if is_mirror(entry) else noise.INJECTED)
             return None
         content = self._content(entry, "")
         stop = str(entry.message.get("stopReason"))
         found.last = stop if stop in ("error", "aborted", "length") else "assistant"
-        said = content.text.strip() if content.text.strip() != _FAILED or stop != "error" else ""
+        text = content.text.strip()
+        said = text if text != _FAILED or stop != "error" else ""
         if not (said or content.thinking or content.calls):
             empty = {"error": noise.FAILED_TURN, "aborted": noise.ABORTED_TURN}.get(stop, noise.EMPTY_TURN)
             self._findings.drop(entry, empty, str(entry.message.get("errorMessage") or "")[:200])

@@ -121,7 +121,7 @@ def usage(s: Session) -> Expected:
         (
             {"input": 10, "output": 5, "cacheRead": 90, "cacheWrite": 0, "totalTokens": 105},
             {"input": 100, "output": 5, "cacheRead": 90, "cacheWrite": 0, "totalTokens": 105},
-            {"prompt_tokens": 100, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 90}},
+            {"prompt_tokens": 100, "completion_tokens": 5, "cache_read_input_tokens": 90},
             {"input": 0, "output": 0, "totalTokens": 0},
         )
     ):
