@@ -54,6 +54,16 @@ class CleanBranch:
     """Positions of the records that stand in it."""
 
 
+@dataclass(frozen=True)
+class Stated:
+    """What a source itself states of a trajectory, beside the conversation."""
+
+    tools: Json = None
+    """Tool schemas."""
+    harness: str | None = None
+    """Agent software and its version."""
+
+
 @dataclass
 class CleanSession:
     """What became of a source."""
@@ -64,8 +74,8 @@ class CleanSession:
     findings: Findings
     ledger: Counter[Fate] = field(default_factory=Counter)
     cwd: str | None = None
-    tools: dict[str, Json] = field(default_factory=dict)
-    """Tool schemas the source itself states, by trajectory id."""
+    stated: dict[str, Stated] = field(default_factory=dict)
+    """By trajectory id."""
 
 
 def no_recovery(_: Step) -> Step | None:

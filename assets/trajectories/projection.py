@@ -96,7 +96,7 @@ def _render(
 def _context(
     session: CleanSession, attempt: Mapping[str, Json] | None, served: Served | None, trace: Trace | None
 ) -> Context:
-    context = Context(session.ref, attempt)
+    context = Context(session.ref, attempt, harness=None if trace is None else trace.harness)
     if served is not None and served.main is not None:
         context.system, context.system_at = served.system(), served.main.at
         context.tools = served.tools()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from assets.trajectories.clean import CleanBranch, CleanSession, SourceRef
+from assets.trajectories.clean import CleanBranch, CleanSession, SourceRef, Stated
 from assets.trajectories.content import dumps
 from assets.trajectories.findings import Fate, Findings, Place
 from assets.trajectories.linear import linear
@@ -38,6 +38,8 @@ class Context:
     system_at: Place | None = None
     """Record the system prompt was taken from."""
     tools: Json = None
+    harness: str | None = None
+    """Agent software and its version."""
     differs: Callable[[CleanBranch], float | None] = lambda _: None
     """Share of a trajectory's turns that were served another context."""
 
@@ -182,7 +184,7 @@ class Renderer:
         models = Counter(step.model for step in answers if step.model)
         attempt = context.attempt or {}
         messages = [self._message(message) for _, message in linear(branch.steps, context.system)]
-        tools = session.tools.get(branch.trajectory_id, context.tools)
+        stated = session.stated.get(branch.trajectory_id, Stated(context.tools, context.harness))
         rules = {f.rule.label for f in session.findings.found.values() if f.position in branch.places}
         self.rows["trajectories"].append(
             {
@@ -207,7 +209,8 @@ class Renderer:
                 "started_at": branch.started_at,
                 "ended_at": branch.ended_at,
                 "messages": "[" + ",".join(map(dumps, messages)) + "]",
-                "tools": None if tools is None else self.masker.mask_json(tools),
+                "tools": None if stated.tools is None else self.masker.mask_json(stated.tools),
+                "harness": stated.harness,
                 "context_differs": context.differs(branch),
                 "rules": sorted(rules),
                 "secrets_masked": self.masker.count - before,

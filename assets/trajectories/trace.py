@@ -55,6 +55,7 @@ class Trace:
 def read_trace(rows: list[Row]) -> Trace:
     """Read the events of one session, in order."""
     found = Trace(Findings())
+    before: dict[str, Json] | None = None
     for line, row in enumerate(rows, 1):
         place = Place(row.position, line, row.key)
         if row.raw is None:
@@ -69,10 +70,32 @@ def read_trace(rows: list[Row]) -> Trace:
                 found.findings.quarantine(place, rule, f"{len(row.raw)} bytes")
             continue
         found.findings.keep(place, "evidence")
+        _check_window(found, place, before, decoded.value)
+        before = decoded.value
         data = decoded.value.get("data")
         if isinstance(data, dict):
             _take(found, place, decoded.value, data)
     return found
+
+
+def _check_window(found: Trace, place: Place, before: dict[str, Json] | None, event: dict[str, Json]) -> None:
+    """State where events are gone: OpenClaw keeps a bounded window of them, and numbers those of a run from 1."""
+    seq = event.get("seq")
+    if event.get("type") == "trace.truncated":
+        found.findings.add(place, records.TRACE_WINDOW, "OpenClaw states that it left events out")
+    elif type(seq) is not int or seq <= 1:
+        return
+    elif before is None:
+        found.findings.add(place, records.TRACE_WINDOW, f"begins with event {seq} of its run")
+    elif event.get("runId") == before.get("runId") and before.get("seq") not in (seq - 1, seq):
+        found.findings.add(place, records.TRACE_WINDOW, f"event {seq} behind event {before.get('seq')}"[:80])
+    elif event.get("runId") != before.get("runId"):
+        found.findings.add(place, records.TRACE_WINDOW, f"a run begins with event {seq}")
+
+
+def _harness(stated: dict[str, Json]) -> str | None:
+    version = stated.get("version")
+    return f"openclaw {version}" if isinstance(version, str) and version else None
 
 
 def _take(found: Trace, place: Place, event: dict[str, Json], data: dict[str, Json]) -> None:
@@ -87,7 +110,7 @@ def _take(found: Trace, place: Place, event: dict[str, Json], data: dict[str, Js
     elif kind == "prompt.submitted" and isinstance(data.get("prompt"), str):
         found.prompts.append(TracePrompt(place, data["prompt"], ts))
     elif kind == "trace.metadata" and isinstance(data.get("harness"), dict):
-        found.harness = str(data["harness"].get("version") or "") or found.harness
+        found.harness = _harness(data["harness"]) or found.harness
     elif kind == "tool.call" and isinstance(data.get("toolCallId"), str):
         arguments = read_arguments(place, data.get("args"), found.findings)
         found.calls.setdefault(data["toolCallId"], TraceCall(place, str(data.get("name") or "unknown"), arguments, ts))

@@ -41,6 +41,7 @@ TRAJECTORIES = Table(
             " | copy: how it ended",
         ),
         Column("model", pa.string(), "Model of most assistant turns", nullable=True),
+        Column("harness", pa.string(), "Agent software and version, as its log states them", nullable=True),
         Column("turns", pa.int32(), "Assistant turns"),
         Column("user_turns", pa.int32(), "User messages"),
         Column("tool_calls", pa.int32(), "Tool calls"),

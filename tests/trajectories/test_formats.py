@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assets.trajectories.clean import CleanSession
+from assets.trajectories.clean import CleanSession, Stated
 from assets.trajectories.copies import Copies
 from assets.trajectories.formats.atif import KNOWN
 from assets.trajectories.linear import linear
@@ -43,7 +43,7 @@ def test_every_version_of_atif_gives_the_same_conversation(version: str) -> None
         "The folder first.", "some-model", 120, 9,
     )  # fmt: skip
     assert turn.usage is not None and "token_ids" not in turn.usage
-    assert session.tools == ({branch.trajectory_id: [BASH]} if version >= "1.5" else {})
+    assert session.stated == {branch.trajectory_id: Stated([BASH] if version >= "1.5" else None, "terminus 2.0")}
     assert "unknown_session_version" not in rules(session)
     assert session.ledger == {("kept", "conversation"): 1}
 
@@ -116,7 +116,8 @@ def test_a_row_of_messages_is_a_session() -> None:
         "tool<c1>: three points",
         "assistant: Three points.",
     ]
-    assert (branch.session_id, branch.class_, session.tools) == ("row-7", "normal", {branch.trajectory_id: [BASH]})
+    assert (branch.session_id, branch.class_) == ("row-7", "normal")
+    assert session.stated == {branch.trajectory_id: Stated([BASH])}
     assert [call.arguments for step in branch.steps for call in step.calls] == [{"path": "notes.md"}]
     assert not rules(session)  # a format without times is not blamed for having none
 

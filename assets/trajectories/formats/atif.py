@@ -31,6 +31,7 @@ def _conversations(document: dict[str, Json], parent: str | None, depth: int) ->
     agent = _object(document.get("agent"))
     tools = agent.get("tool_definitions")
     found.tools = tools if isinstance(tools, list) else None
+    found.harness = " ".join(str(agent[key]) for key in ("name", "version") if agent.get(key)) or None
     _check_version(document, found)
     systems: list[str] = []
     for number, step in enumerate(steps):

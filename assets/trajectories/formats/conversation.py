@@ -29,6 +29,8 @@ class Conversation:
     """What stood before the first message."""
     tools: Json = None
     """OpenAI tool schemas."""
+    harness: str | None = None
+    """Agent software and its version."""
     records: list[dict[str, Json]] = field(default_factory=list)
     """Session records without ids; they follow each other."""
     copied: set[int] = field(default_factory=set)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from assets.logs.decode import decode
-from assets.trajectories.clean import CleanBranch, CleanSession, SourceRef, clean_session, no_recovery
+from assets.trajectories.clean import CleanBranch, CleanSession, SourceRef, Stated, clean_session, no_recovery
 from assets.trajectories.content import dumps
 from assets.trajectories.entries import Row
 from assets.trajectories.findings import Findings, Place
@@ -121,8 +121,7 @@ def _clean_conversation(found: CleanSession, conversation: Conversation, place: 
     for branch in session.branches:
         _settle(branch, conversation, place, first, found.findings)
         found.branches.append(branch)
-        if conversation.tools is not None:
-            found.tools[branch.trajectory_id] = conversation.tools
+        found.stated[branch.trajectory_id] = Stated(conversation.tools, conversation.harness)
 
 
 def _rows(conversation: Conversation, session_id: str, place: Place, first: int) -> list[Row]:

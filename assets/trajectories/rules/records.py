@@ -29,6 +29,10 @@ DUPLICATE_KEY = rule(
     "duplicate_json_key", "noted", "An object states a key twice; the last one counts, the others are in raw.",
     severity="warning",
 )  # fmt: skip
+TRACE_WINDOW = rule(
+    "trajectory_events_missing", "noted", "The trajectory events are a bounded window: some of the run's are gone.",
+    severity="warning",
+)  # fmt: skip
 UNPLACED = rule(
     "unplaced", "quarantined", "The record fell through every rule: a defect of the cleaner.", severity="error"
 )
