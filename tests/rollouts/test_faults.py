@@ -36,6 +36,8 @@ def start(root: Path, *, crash_at: str | None = None) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "tests.rollouts.runner", str(root), "{}"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
+        # a shell that runs the tests in the background has them ignore Ctrl-C, and children inherit that
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
 
 
