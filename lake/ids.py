@@ -16,6 +16,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 Json = Any
 """A JSON value."""
 
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+
 
 def canonical(value: Json) -> str:
     """Canonical JSON text: sorted keys, no spaces, no NaN; always encodable (a lone surrogate stays an escape).
@@ -23,7 +25,7 @@ def canonical(value: Json) -> str:
     Raises:
         ValueError: the value holds NaN or an infinity.
     """
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    text = _encode(value)
     return text if text.isascii() else _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import chain
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 from deltalake import DeltaTable
 
@@ -34,6 +34,9 @@ REQUIRED: Final = ("version", "position", "source_kind", "source_path", "raw", "
 _OPTIONAL: Final = ("session_id", "attempt_id", "stored", "record_type", "record_id", "parent_id", "ts")
 _GIVEN: Final = tuple(name for name in (*REQUIRED, *_OPTIONAL) if name != "version")
 
+Column: TypeAlias = "Sequence[Json] | pa.Array"
+"""Values of a column, one a record."""
+
 Outcome = Literal["appended", "there", "forgotten"]
 """What became of a batch: it went in, it (or a later one) was in already, or its source was forgotten and stays so."""
 
@@ -48,7 +51,7 @@ class Batch:
     """Rises from batch to batch of a version."""
     size: int
     """Number of records."""
-    columns: Mapping[str, Sequence[Json]]
+    columns: Mapping[str, Column]
     """Columns of `raw_records`, one value a record. `raw` holds the bytes, however large; where it is None, `raw_blob`
     and `raw_size` say where they are."""
     same: Mapping[str, Json]
@@ -118,9 +121,8 @@ def append_raw_many(
         raise LogError("two batches of one version of a source in one append; append one after the other")
     forgotten = _forgotten(store) if batches else set()
     wanted = [batch for batch in batches if batch.size and batch.source_id not in forgotten]
-    now = utc_now()
     large = [_blobs.from_bytes(data) for data in blobs]
-    columns = {batch.application: _columns(batch, now, large) for batch in wanted}
+    parts = {batch.application: _part(batch, large) for batch in wanted}
     if large:
         _blobs.append(store, large)
     left: list[Batch] = []
@@ -134,7 +136,7 @@ def append_raw_many(
             left = [batch for batch in wanted if since.last(batch.application) < batch.number]
         if not left:
             return None
-        rows = _table([columns[batch.application] for batch in left])
+        rows = _table([parts[batch.application] for batch in left])
         return rows, {batch.application: batch.number for batch in left}
 
     if wanted and not store.transact("raw_records", prepare):
@@ -175,59 +177,114 @@ def _one_version(source_id: str, records: Sequence[Mapping[str, Json]]) -> int:
     return versions[0]
 
 
-def _table(parts: Sequence[Mapping[str, Sequence[Json]]]) -> pa.Table:
-    """Rows of several batches; one conversion a column, since each costs more than the values of a small batch."""
-    names = RAW_RECORDS.arrow.names
-    values = {name: list(chain.from_iterable(part[name] for part in parts)) for name in names}
-    arrays = [pa.array(values.pop(field.name), field.type) for field in RAW_RECORDS.arrow]
+@dataclass(frozen=True)
+class _Part:
+    """A batch with all that follows from its bytes."""
+
+    size: int
+    columns: Mapping[str, Column]
+    same: Mapping[str, Json]
+    """Columns with one value."""
+    keys: bytes
+    """Digests behind `record_key`, one after the other."""
+    shas: bytes
+    """Digests behind `raw_sha256`."""
+
+
+def _table(parts: Sequence[_Part]) -> pa.Table:
+    """Rows of several batches, a column at a time: value by value and batch by batch costs several times more."""
+    rows = sum(part.size for part in parts)
+    of_part = pa.array(np.repeat(np.arange(len(parts)), [part.size for part in parts]))
+    arrays: list[pa.Array] = []
+    for field in RAW_RECORDS.arrow:
+        if field.name == "record_key":
+            arrays.append(_hex([part.keys for part in parts]))
+        elif field.name == "raw_sha256":
+            arrays.append(_hex([part.shas for part in parts]))
+        elif field.name == "ingested_at":
+            arrays.append(pa.repeat(pa.scalar(utc_now(), field.type), rows))
+        elif any(field.name in part.columns for part in parts):
+            arrays.append(_values(field, parts))
+        else:
+            arrays.append(pa.array([part.same.get(field.name) for part in parts], field.type).take(of_part))
     return pa.table(arrays, RAW_RECORDS.arrow)
 
 
-def _columns(batch: Batch, now: datetime, large: list[_blobs.NewBlob]) -> dict[str, Sequence[Json]]:
-    """The batch in all columns of the table; adds contents too large for a row to `large`."""
-    given = {**{name: [value] * batch.size for name, value in batch.same.items()}, **batch.columns}
+def _values(field: pa.Field, parts: Sequence[_Part]) -> pa.Array:
+    """A column in which the records of a batch differ."""
+    given = [
+        part.columns[field.name] if field.name in part.columns else [part.same.get(field.name)] * part.size
+        for part in parts
+    ]
+    if not any(isinstance(values, pa.Array) for values in given):
+        every = list(chain.from_iterable(given))
+        return _binary(every) if field.name == "raw" and None not in every else pa.array(every, field.type)
+    return pa.concat_arrays([v if isinstance(v, pa.Array) else pa.array(v, field.type) for v in given])
+
+
+def _binary(values: Sequence[bytes]) -> pa.Array:
+    """Bytes as an array, each copied once; a builder that grows copies them several times."""
+    offsets = np.zeros(len(values) + 1, dtype=np.int64)
+    np.cumsum(np.fromiter(map(len, values), np.int64, len(values)), out=offsets[1:])
+    return pa.LargeBinaryArray.from_buffers(
+        pa.large_binary(), len(values), [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(values))]
+    )
+
+
+def _hex(digests: Sequence[bytes]) -> pa.Array:
+    """sha256 digests, any number in each piece, as an array of hex texts."""
+    text = b"".join(digests).hex().encode()
+    offsets = np.arange(0, len(text) + 1, 64, dtype=np.int32)
+    return pa.StringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(text))
+
+
+def _part(batch: Batch, large: list[_blobs.NewBlob]) -> _Part:
+    """Check a batch and derive what follows from it; adds contents too large for a row to `large`."""
+    given = {*batch.same, *batch.columns}
     missing = [name for name in REQUIRED if name != "version" and name not in given]
-    uneven = [name for name, values in given.items() if len(values) != batch.size]
+    uneven = [name for name, values in batch.columns.items() if len(values) != batch.size]
     if missing or uneven:
         what = f"has no {', '.join(missing)}" if missing else f"has another number of {', '.join(uneven)}"
         raise LogError(f"a batch of {batch.size} records of source {batch.source_id} {what}; see lake/raw.py")
-    full = {**given, **_derived(batch, given, large)}
-    full["source_id"] = [batch.source_id] * batch.size
-    full["version"] = [batch.version] * batch.size
-    full["record_key"] = _record_keys(batch, given["position"])
-    full["ingested_at"] = [now] * batch.size
-    empty = [None] * batch.size
-    return {name: full.get(name, empty) for name in RAW_RECORDS.arrow.names}
+    columns = dict(batch.columns)
+    shas = _describe_bytes(batch, columns, large)
+    same = {**batch.same, "source_id": batch.source_id, "version": batch.version}
+    return _Part(batch.size, columns, same, _record_keys(batch, batch.columns["position"]), shas)
 
 
-def _derived(
-    batch: Batch, given: Mapping[str, Sequence[Json]], large: list[_blobs.NewBlob]
-) -> dict[str, Sequence[Json]]:
-    raws, blobs, shas = list(given["raw"]), list(given.get("raw_blob", [None] * batch.size)), []
-    sizes = list(given.get("raw_size", [None] * batch.size))
+def _describe_bytes(batch: Batch, columns: dict[str, Column], large: list[_blobs.NewBlob]) -> bytes:
+    """Fill in `raw_size` and, for bytes that are not in the row, `raw` and `raw_blob`; returns digests of all bytes."""
+    raws = batch.columns["raw"]
+    if None not in raws and max(found := list(map(len, raws))) <= MAX_INLINE:
+        columns["raw_size"] = found
+        columns.pop("raw_blob", None)
+        return b"".join([hashlib.sha256(raw).digest() for raw in raws])
+    blobs = list(columns.get("raw_blob", [None] * batch.size))
+    sizes = list(columns.get("raw_size", [None] * batch.size))
+    rows, shas = list(raws), []
     for at, raw in enumerate(raws):
         if raw is None:  # its bytes are in blobs already
             if not blobs[at] or sizes[at] is None:
-                position = given["position"][at]
+                position = batch.columns["position"][at]
                 raise LogError(f"record {position} of source {batch.source_id} has neither bytes nor a blob")
             shas.append(blobs[at])
             continue
-        sha = sha256_hex(raw)
-        shas.append(sha)
+        shas.append(sha256_hex(raw))
         sizes[at] = len(raw)
         blobs[at] = None
         if len(raw) > MAX_INLINE:
-            raws[at], blobs[at] = None, sha
+            rows[at], blobs[at] = None, shas[at]
             large.append(_blobs.from_bytes(raw))
-    return {"raw": raws, "raw_blob": blobs, "raw_size": sizes, "raw_sha256": shas}
+    columns.update(raw=rows, raw_blob=blobs, raw_size=sizes)
+    return bytes.fromhex("".join(shas))
 
 
-def _record_keys(batch: Batch, positions: Sequence[int]) -> list[str]:
-    """`record_key` of each position; what all of them begin with is hashed once."""
+def _record_keys(batch: Batch, positions: Column) -> bytes:
+    """Digests behind the `record_key` of each position; what all of them begin with is hashed once."""
     start = hashlib.sha256(canonical([batch.source_id, batch.version])[:-1].encode("utf-8", "surrogatepass"))
-    keys: list[str] = []
+    keys: list[bytes] = []
     for position in positions:
         hasher = start.copy()
         hasher.update(b",%d]" % position)
-        keys.append(hasher.hexdigest())
-    return keys
+        keys.append(hasher.digest())
+    return b"".join(keys)

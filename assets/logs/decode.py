@@ -33,7 +33,7 @@ _STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
-class Head(msgspec.Struct):
+class Head(msgspec.Struct, gc=False):
     """The fields by which records are selected; everything else of a record is only skipped over."""
 
     type: Any = None

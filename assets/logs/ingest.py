@@ -9,9 +9,11 @@ again by `Catalogue` and stated. Reading and measuring a source is `loading`'s b
 from __future__ import annotations
 
 import hashlib
+import io
+import os
 from collections import Counter, deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from assets.logs.catalogue import Catalogue, Version, stream_of, unstated
@@ -25,6 +27,9 @@ from lake.reader import Reader
 from lake.spool import Spool
 
 ACTOR: Final = "logs.ingest"
+
+_AT_ONCE: Final = 1024 * 1024
+"""A file up to this size is hashed with one read. Bytes."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,8 @@ class _Want:
     source: Source
     attempt_id: str | None
     then: Then | None
+    content: bytes | None = None
+    """All bytes of its file, the first time it is looked at."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +73,8 @@ class Ingest:
 
     def __init__(self, context: Context) -> None:
         self._lake = context.lake
-        self._spool: Spool = context.lake.spool(ACTOR, context.run_id)
+        self._run_id = context.run_id
+        self._opened: Spool | None = None
         self.counts: Counter[str] = Counter()
         self._queue: deque[_Want] = deque()
         self._pending: dict[str, _Pending] = {}
@@ -82,9 +90,36 @@ class Ingest:
 
     def close(self) -> None:
         """Seal what was stated."""
-        self._spool.close()
+        if self._opened is not None:
+            self._opened.close()
 
-    def take(self, source: Source, attempt_id: str | None = None, then: Then | None = None) -> None:
+    @property
+    def _spool(self) -> Spool:
+        """Opened when there is something to state: most runs find nothing new."""
+        if self._opened is None:
+            self._opened = self._lake.spool(ACTOR, self._run_id)
+        return self._opened
+
+    def is_in(self, path: str, file: io.FileIO) -> str | None:
+        """Kind of the source whose stream a file is, byte for byte, if it was taken from this path before; counts it.
+
+        A file that is told apart from others by more than its bytes (a database) is never found so, nor is a
+        compressed one.
+        """
+        size = os.fstat(file.fileno()).st_size
+        known = {sha: kind for (length, sha), kind in self._catalogue.taken.get(path, {}).items() if length == size}
+        kind = known.get(_sha256(file, size)) if known else None
+        if kind is not None:
+            self.counts["unchanged"] += 1
+        return kind
+
+    def take(
+        self,
+        source: Source,
+        attempt_id: str | None = None,
+        then: Then | None = None,
+        content: bytes | None = None,
+    ) -> None:
         """Bring a source into the log as far as it is not in yet; one without a record is passed over.
 
         Its rows may wait for those of others until `flush`. Safe to call again at any time and from several processes.
@@ -93,8 +128,9 @@ class Ingest:
             source: what to take.
             attempt_id: attempt of ours it belongs to.
             then: called when it is in and stated; not at all when it holds no record or was forgotten.
+            content: all bytes of its file, where they were just read.
         """
-        self._queue.append(_Want(source, attempt_id, then))
+        self._queue.append(_Want(source, attempt_id, then, content))
         self._work()
 
     def flush(self) -> None:
@@ -144,7 +180,8 @@ class Ingest:
             want.then(source, Taken(stated, appended))
 
     def _take(self, want: _Want) -> None:
-        loaded = load(want.source, lambda source_id: [v.bytes for v in self._catalogue.of(source_id)])
+        loaded = load(want.source, lambda source_id: [v.bytes for v in self._catalogue.of(source_id)], want.content)
+        want = replace(want, content=None)  # not held while it waits, and read anew when it is looked at again
         if loaded is None:
             return
         if loaded.source_id in self._pending:
@@ -154,17 +191,17 @@ class Ingest:
         grown: Version | None = None
         for version in known:
             if version.bytes == loaded.bytes and version.sha256 == loaded.sha256:
-                return self._seen(want, version)
+                return self._seen(want, version, loaded)
             if version.bytes < loaded.bytes and loaded.prefixes.get(version.bytes) == version.sha256:
                 grown = max(grown or version, version, key=lambda v: v.bytes)
             elif version.bytes > loaded.bytes and self._is_prefix_of(loaded, version, want.source.kind):
-                return self._seen(want, version)
+                return self._seen(want, version, loaded)
         number = 1 + max((v.version for v in known), default=-1)
         base = grown or Version(loaded.source_id, number, 0, 0, "", False, 0)
         self._append(want, base, loaded, "grown" if grown else "new" if base.version == 0 else "changed")
         return None
 
-    def _seen(self, want: _Want, version: Version) -> None:
+    def _seen(self, want: _Want, version: Version, loaded: Loaded) -> None:
         source = want.source
         key = (version.source_id, version.version, source.path)
         if key in self._catalogue.paths:
@@ -172,10 +209,16 @@ class Ingest:
         else:
             self.counts["copies"] += 1
             self._catalogue.paths.add(key)
-            self._spool.stream("source_seen", digest(*key)).emit(
-                "source.seen",
-                {"source_id": version.source_id, "version": version.version, "path": source.path, "kind": source.kind},
-            )
+            self._catalogue.take(source.path, loaded.bytes, loaded.sha256, source.kind)
+            payload: dict[str, Json] = {
+                "source_id": version.source_id,
+                "version": version.version,
+                "path": source.path,
+                "kind": source.kind,
+                "bytes": loaded.bytes,
+                "sha256": loaded.sha256,
+            }
+            self._spool.stream("source_seen", digest(*key)).emit("source.seen", payload)
         if want.then is not None:
             want.then(source, Taken(version, 0))
 
@@ -193,21 +236,20 @@ class Ingest:
     def _append(self, want: _Want, base: Version, loaded: Loaded, what: str) -> None:
         """Plan the rows behind `base`: into the pending ones, or, of a large source, one commit a batch."""
         source = want.source
-        whole = loaded.lines is not None
         appended = 0
         # The number of rows before a batch is its number: it says which state the batch was planned from, so that of
         # two that were planned from the same one the lake takes only the first.
-        for lines in batches(source, base, loaded):
-            batch = batch_of(source, base, base.records + appended, lines, want.attempt_id)
+        for records in batches(source, base, loaded):
+            batch = batch_of(source, base, base.records + appended, records, want.attempt_id)
             appended += batch.size
             after = Version(
                 base.source_id, base.version, base.records + appended, loaded.bytes, loaded.sha256,
                 loaded.open_tail, base.events,
             )  # fmt: skip
-            if whole:
+            if loaded.held is not None:
                 self._pending[base.source_id] = _Pending(want, batch, after, what)
                 self._rows += batch.size
-                self._bytes += sum(len(line.raw) for line in lines)
+                self._bytes += records.size
                 return
             (outcome,) = self._lake.append_raw_many([batch], since=self._since)
             if outcome == "forgotten":
@@ -245,6 +287,7 @@ class Ingest:
         )  # fmt: skip
         self._catalogue.state(stated)
         self._catalogue.paths.add((version.source_id, version.version, path))
+        self._catalogue.take(path, version.bytes, version.sha256, kind)
         return stated
 
     def _state_leftovers(self, reader: Reader, source_ids: set[str] | None) -> None:
@@ -253,3 +296,10 @@ class Ingest:
             self._state(
                 version, origin["source_kind"], origin["source_path"], origin["session_id"], origin["attempt_id"]
             )
+
+
+def _sha256(file: io.FileIO, size: int) -> str:
+    """Of all that is in a file now."""
+    if size <= _AT_ONCE:
+        return hashlib.sha256(file.read()).hexdigest()
+    return hashlib.file_digest(file, "sha256").hexdigest()

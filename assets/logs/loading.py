@@ -1,4 +1,4 @@
-"""Reading one source for ingest: its length and digest, its identity, and its new lines as rows.
+"""Reading one source for ingest: its length and digest, its identity, and its new records.
 
 A small source is read once and held; a large one is read once to measure it and once more, in batches, to append it.
 Does not belong here: what is in the log already, and deciding what to append (`ingest`).
@@ -7,24 +7,32 @@ Does not belong here: what is in the log already, and deciding what to append (`
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import Final
+from pathlib import Path
+from typing import Final, TypeAlias
 
 from assets.logs.catalogue import Version, identity_of
-from assets.logs.decode import head
+from assets.logs.columns import Records, columns_of, of_bytes, of_lines
 from assets.logs.reader import Line, Source
-from assets.logs.timestamps import parse_time
+from assets.logs.readers.streams import FileSource
 from lake.ids import Json
 from lake.raw import Batch
 
-BATCH_ROWS: Final = 10_000
-BATCH_BYTES: Final = 16 * 1024 * 1024
-"""Rows and bytes of records that go into one commit."""
+BATCH_ROWS: Final = 50_000
+BATCH_BYTES: Final = 48 * 1024 * 1024
+"""Rows and bytes of records that go into one commit, which holds them in memory about four times."""
 
 _SMALL_BYTES: Final = 4 * 1024 * 1024
 """A source above is not held but read again. Bytes."""
+
+_COMPRESSED: Final = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
+
+
+Held: TypeAlias = bytes | list[Line]
+"""A stream, or the records of one."""
 
 
 @dataclass(frozen=True)
@@ -35,19 +43,28 @@ class Loaded:
     bytes: int
     sha256: str
     open_tail: bool
-    prefixes: dict[int, str]
+    prefixes: Mapping[int, str]
     """sha256 by length, for the lengths asked for."""
-    lines: list[Line] | None
-    """All records of a small source."""
+    held: Held | None
+    """Of a small source its stream, or all its records; None of a large one."""
 
 
-def load(source: Source, lengths_of: Callable[[str], Iterable[int]]) -> Loaded | None:
+LengthsOf = Callable[[str], Iterable[int]]
+"""Gives, for a source id, the lengths of prefixes to hash on the way. Bytes."""
+
+
+def load(source: Source, lengths_of: LengthsOf, content: bytes | None = None) -> Loaded | None:
     """Read a source once; None when it holds no record.
 
     Args:
         source: what to read.
-        lengths_of: gives, for the source's id, the lengths of prefixes to hash on the way. Bytes.
+        lengths_of: see `LengthsOf`.
+        content: all bytes of the source's file, where they were read already.
     """
+    stream = _plain(source, content)
+    if stream is not None:
+        end = stream.find(b"\n")
+        return _held(source, stream[: len(stream) if end < 0 else end], stream, stream, lengths_of) if stream else None
     every = source.lines()
     lines: list[Line] = []
     size = 0
@@ -60,12 +77,30 @@ def load(source: Source, lengths_of: Callable[[str], Iterable[int]]) -> Loaded |
     if not lines:
         return None
     stream = b"\n".join([line.raw for line in lines]) + b"\n" * lines[-1].terminated
-    source_id = identity_of(source, lines[0].raw)
-    prefixes = {
-        at: hashlib.sha256(stream[:at]).hexdigest() for at in set(lengths_of(source_id)) if 0 < at < len(stream)
-    }
-    sha256 = hashlib.sha256(stream).hexdigest()
-    return Loaded(source_id, len(stream), sha256, not lines[-1].terminated, prefixes, lines)
+    return _held(source, lines[0].raw, stream, lines, lengths_of)
+
+
+def _plain(source: Source, content: bytes | None) -> bytes | None:
+    """The bytes of a small line file that lies there as it is; None of any other source."""
+    if type(source) is not FileSource:
+        return None
+    stream = content
+    if stream is None:
+        with Path(source.path).open("rb") as file:
+            if os.fstat(file.fileno()).st_size > _SMALL_BYTES:
+                return None
+            stream = file.read(_SMALL_BYTES + 1)
+    if len(stream) > _SMALL_BYTES or stream.startswith(_COMPRESSED) or stream.count(b"\n") > BATCH_ROWS:
+        return None
+    return stream
+
+
+def _held(source: Source, first: bytes, stream: bytes, held: Held, lengths_of: LengthsOf) -> Loaded:
+    source_id = identity_of(source, first)
+    lengths = {at for at in lengths_of(source_id) if 0 < at < len(stream)}
+    prefixes = {at: hashlib.sha256(memoryview(stream)[:at]).hexdigest() for at in lengths}
+    open_tail = not held[-1].terminated if isinstance(held, list) else not stream.endswith(b"\n")
+    return Loaded(source_id, len(stream), hashlib.sha256(stream).hexdigest(), open_tail, prefixes, held)
 
 
 def _let_go(lines: list[Line]) -> Iterator[Line]:
@@ -82,21 +117,27 @@ def _measure(source_id: str, lines: Iterable[Line], lengths: Iterable[int]) -> L
     at = 0
     terminated = True
     for line in lines:
-        piece = line.raw + b"\n" if line.terminated else line.raw
-        while wanted and at < wanted[0] <= at + len(piece):
-            part = hasher.copy()
-            part.update(piece[: wanted[0] - at])
-            prefixes[wanted.pop(0)] = part.hexdigest()
-        hasher.update(piece)
-        at += len(piece)
+        for piece in (line.raw, b"\n") if line.terminated else (line.raw,):
+            while wanted and at < wanted[0] <= at + len(piece):
+                part = hasher.copy()
+                part.update(memoryview(piece)[: wanted[0] - at])
+                prefixes[wanted.pop(0)] = part.hexdigest()
+            hasher.update(piece)
+            at += len(piece)
         terminated = line.terminated
     return Loaded(source_id, at, hasher.hexdigest(), not terminated, prefixes, None)
 
 
-def batches(source: Source, base: Version, loaded: Loaded) -> Iterator[list[Line]]:
+def batches(source: Source, base: Version, loaded: Loaded) -> Iterator[Records]:
     """The records of a source behind what is in already, as many at a time as go into one commit."""
-    if loaded.lines is not None and base.bytes == 0:
-        yield loaded.lines
+    if isinstance(loaded.held, bytes):
+        skip = base.open_tail and loaded.held[base.bytes : base.bytes + 1] == b"\n"
+        records = of_bytes(loaded.held, base.bytes + skip)  # not only the newline behind a record that is in already
+        if records.raws:
+            yield records
+        return
+    if loaded.held is not None and base.bytes == 0:
+        yield of_lines(loaded.held)
         return
     lines: list[Line] = []
     size = 0
@@ -106,39 +147,21 @@ def batches(source: Source, base: Version, loaded: Loaded) -> Iterator[list[Line
         lines.append(line)
         size += len(line.raw)
         if len(lines) >= BATCH_ROWS or size >= BATCH_BYTES:
-            yield lines
+            yield of_lines(lines)
             lines, size = [], 0
     if lines:
-        yield lines
+        yield of_lines(lines)
 
 
-def batch_of(source: Source, base: Version, number: int, lines: list[Line], attempt_id: str | None) -> Batch:
-    """Rows of `raw_records` by column."""
-    heads = [
-        head(line.raw, first=line.position == 0 or base.bytes == 0)
-        if line.problem is None
-        else (head(b"", first=False)[0], line.problem)
-        for line in lines
-    ]
-    columns: dict[str, list[Json]] = {
-        "position": [line.position for line in lines],
-        "raw": [line.raw for line in lines],
-        "encoding": [line.encoding for line in lines],
-        "stored": [line.stored for line in lines],
-        "record_type": [_text(fields.type) for fields, _ in heads],
-        "record_id": [_text(fields.name) for fields, _ in heads],
-        "parent_id": [_text(fields.parentId) for fields, _ in heads],
-        "ts": [parse_time(fields.time) for fields, _ in heads],
-        "parse_status": [status for _, status in heads],
-    }
+def batch_of(source: Source, base: Version, number: int, records: Records, attempt_id: str | None) -> Batch:
+    """The same as rows of `raw_records`."""
     same: dict[str, Json] = {
         "source_kind": source.kind,
         "source_path": source.path,
         "session_id": source.session_id,
         "attempt_id": attempt_id,
     }
-    return Batch(base.source_id, base.version, number, len(lines), columns, same)
-
-
-def _text(value: Json) -> str | None:
-    return value if isinstance(value, str) else None
+    if records.lines is None:
+        same["encoding"] = "identity"
+    columns = columns_of(records, from_start=base.bytes == 0)
+    return Batch(base.source_id, base.version, number, len(records.raws), columns, same)

@@ -5,6 +5,7 @@ Belongs here: going over paths and saying what was taken and what was left. One 
 
 from __future__ import annotations
 
+import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -29,9 +30,7 @@ def ingest_paths(context: Context, paths: Iterable[Path | str]) -> Mapping[str, 
         SourceError: a path does not exist, or an agent database is there and cannot be read. What can be read is
             in the lake by then.
     """
-    found = Found()
     counts: Counter[str] = Counter()
-
     sources: Counter[str] = Counter()
     records: Counter[str] = Counter()
 
@@ -41,11 +40,19 @@ def ingest_paths(context: Context, paths: Iterable[Path | str]) -> Mapping[str, 
             context.progress(f"{source.kind} {source.path}: {taken.appended} new records")
 
     with closing(Ingest(context)) as ingest:
+
+        def is_in(path: str, file: io.FileIO) -> bool:
+            kind = ingest.is_in(path, file)
+            if kind is not None:
+                sources[kind] += 1
+            return kind is not None
+
+        found = Found(is_in)
         for path in paths:
             for source in found.sources(Path(path).expanduser().absolute()):
                 sources[source.kind] += 1
                 with _others_go_on(found):
-                    ingest.take(source, then=say)
+                    ingest.take(source, then=say, content=found.content)
         with _others_go_on(found):
             ingest.flush()
         counts.update(ingest.counts)

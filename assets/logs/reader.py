@@ -10,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
+
+HEAD_BYTES: Final = 64 * 1024
+"""How much of a file a reader is shown; a shorter head is the whole file. Bytes."""
 
 
 class Line(NamedTuple):
@@ -81,7 +84,7 @@ class Reader(Protocol):
 
         Args:
             path: an existing regular file.
-            head: its first bytes (up to 64 KiB, as stored).
+            head: its first `HEAD_BYTES`, as stored.
 
         Raises:
             SourceError: it is of this format but cannot be read.

@@ -5,78 +5,98 @@ Never follows links to folders, opens regular files only, and goes in name order
 
 from __future__ import annotations
 
+import io
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from assets.logs.reader import Left, Source
+from assets.logs.reader import HEAD_BYTES, Left, Source
 from assets.logs.readers import READERS
 from assets.logs.readers.database import DATABASE_NAME
 from assets.logs.unread import why_left
 from lake.errors import SourceError
 
-_HEAD: Final = 64 * 1024
 _BESIDE_DATABASE: Final = ("-wal", "-shm", "-journal")
+
+IsIn = Callable[[str, io.FileIO], bool]
+"""Whether the file at a path holds what was taken from there before, so that nobody need look into it."""
 
 
 class Found:
     """What a walk met: sources, what was left with its reason, and what should be readable and is not."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_in: IsIn = lambda path, file: False) -> None:
         self.left: list[Left] = []
         self.broken: list[SourceError] = []
+        self.content: bytes | None = None
+        """All bytes of the file whose sources come now, where they are few."""
+        self._is_in = is_in
 
     def sources(self, path: Path) -> Iterator[Source]:
-        """Sources under a path, in name order; fills `left` and `broken` on the way.
+        """Sources under a path, in name order, but those that are in; fills `left` and `broken` on the way.
 
         Raises:
             SourceError: the path itself does not exist.
         """
         if not os.path.lexists(path):
             raise SourceError(f"{path} does not exist; give a log file, a folder or a .openclaw tree")
-        yield from self._visit(path, given=True)
-
-    def _visit(self, path: Path, *, given: bool) -> Iterator[Source]:
         try:
-            mode = (path.stat() if given or not path.is_symlink() or path.is_file() else path.lstat()).st_mode
+            mode = path.stat().st_mode
         except OSError as error:
             self.left.append(Left(str(path), f"cannot be followed: {error.strerror or error}"))
             return
         if stat.S_ISDIR(mode):
-            yield from self._folder(path)
+            yield from self._folder(str(path))
         elif stat.S_ISREG(mode):
-            yield from self._file(path)
-        elif stat.S_ISLNK(mode):
-            self.left.append(Left(str(path), "link that leads to no file, not followed"))
+            yield from self._file(path.name, str(path))
         else:
             self.left.append(Left(str(path), "not a regular file, not opened"))
 
-    def _folder(self, path: Path) -> Iterator[Source]:
+    def _folder(self, path: str) -> Iterator[Source]:
         try:
-            names = sorted(entry.name for entry in os.scandir(path))
+            with os.scandir(path) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
         except OSError as error:
-            self.left.append(Left(str(path), f"folder cannot be read: {error.strerror or error}"))
+            self.left.append(Left(path, f"folder cannot be read: {error.strerror or error}"))
             return
-        for name in names:
-            yield from self._visit(path / name, given=False)
+        for entry in entries:
+            yield from self._entry(entry)
 
-    def _file(self, path: Path) -> Iterator[Source]:
-        if path.name.endswith(_BESIDE_DATABASE) and path.with_name(path.name.rsplit("-", 1)[0]).exists():
+    def _entry(self, entry: os.DirEntry[str]) -> Iterator[Source]:
+        try:
+            if entry.is_dir(follow_symlinks=False):
+                yield from self._folder(entry.path)
+            elif entry.is_file():
+                yield from self._file(entry.name, entry.path)
+            elif entry.is_symlink():
+                self.left.append(Left(entry.path, "link that leads to no file, not followed"))
+            else:
+                self.left.append(Left(entry.path, "not a regular file, not opened"))
+        except OSError as error:
+            self.left.append(Left(entry.path, f"cannot be followed: {error.strerror or error}"))
+
+    def _file(self, name: str, at: str) -> Iterator[Source]:
+        if name.endswith(_BESIDE_DATABASE) and Path(at).with_name(name.rsplit("-", 1)[0]).exists():
             return  # part of the database beside it, read with it
         try:
-            with path.open("rb") as file:
-                head = file.read(_HEAD)
+            with io.FileIO(at) as file:
+                if self._is_in(at, file):
+                    return
+                file.seek(0)
+                head = _head(file)
         except OSError as error:
             reason = f"cannot be opened: {error.strerror or error}"
-            self.left.append(Left(str(path), reason))
-            if path.name == DATABASE_NAME:
-                self.broken.append(SourceError(f"{path} is OpenClaw's agent database and {reason}; allow reading it"))
+            self.left.append(Left(at, reason))
+            if name == DATABASE_NAME:
+                self.broken.append(SourceError(f"{at} is OpenClaw's agent database and {reason}; allow reading it"))
             return
-        if not head and path.name != DATABASE_NAME:
-            self.left.append(Left(str(path), "empty"))
+        if not head and name != DATABASE_NAME:
+            self.left.append(Left(at, "empty"))
             return
+        self.content = head if len(head) < HEAD_BYTES else None
+        path = Path(at)
         for reader in READERS:
             try:
                 found = reader.sources(path, head)
@@ -86,4 +106,12 @@ class Found:
             if found is not None:
                 yield from found
                 return
-        self.left.append(Left(str(path), why_left(path, head)))
+        self.left.append(Left(at, why_left(path, head)))
+
+
+def _head(file: io.FileIO) -> bytes:
+    """The first `HEAD_BYTES` of a file; fewer only when it has no more."""
+    head = b""
+    while len(head) < HEAD_BYTES and (piece := file.read(HEAD_BYTES - len(head))):
+        head += piece
+    return head

@@ -131,6 +131,42 @@ def test_growth_copies_and_changes_of_a_waiting_source_are_seen_in_turn(context:
     assert ingest_paths(context, [folder])["unchanged"] == len(contents)
 
 
+def test_a_file_as_it_was_taken_is_not_looked_into_again(
+    context: Context, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "s9.jsonl").write_bytes(session(0, messages=1))  # a prefix of another
+    counts = ingest_paths(context, [folder])
+    assert (counts["new"], counts["copies"]) == (FILES, 1)
+    monkeypatch.setattr("assets.logs.walk.READERS", ())
+    files = {path: path.read_bytes() for path in folder.iterdir()}
+    assert ingest_paths(context, [folder]) == {"unchanged": len(files), "left": 0}
+    monkeypatch.undo()
+    for path, content in files.items():  # one byte of any of them, at any place, at the same time of the file
+        times = path.stat().st_atime_ns, path.stat().st_mtime_ns
+        for at in (len(content) - 5, len(content) // 2):
+            path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+            os.utime(path, ns=times)
+            found = ingest_paths(context, [folder])
+            assert found["unchanged"] == len(files) - 1
+            assert found.get("changed", 0) + found.get("new", 0) == 1
+        path.write_bytes(content)
+    assert ingest_paths(context, [folder]) == {"unchanged": len(files), "left": 0}
+
+
+def test_unstated_rows_are_found_though_another_source_was_forgotten(context: Context, folder: Path) -> None:
+    ingest_paths(context, [folder / "s0.jsonl"])
+    (event,) = context.lake.events("source.ingested")
+    subprocess.run(
+        [sys.executable, "-c", CODE, str(context.lake.root), str(folder / "s1.jsonl")],
+        env={**os.environ, "CLAWGYM_CRASH_AT": "ingest.before_event"},
+        check=False,
+    )
+    forget(context.lake, event.payload["source_id"], reason="test", actor="tests")
+    counts = ingest_paths(context, [folder / "s1.jsonl"])
+    assert counts["recovered"] == 1
+    assert {e.payload["session_id"] for e in context.lake.events("source.ingested")} == {"s0", "s1"}
+
+
 def test_a_forgotten_source_among_others_stays_out(context: Context, folder: Path) -> None:
     ingest_paths(context, [folder / "s0.jsonl"])
     (event,) = context.lake.events("source.ingested")

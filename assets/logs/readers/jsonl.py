@@ -6,14 +6,15 @@ for a file in which no object can be read (a torn or empty transcript is still a
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Final
 
 from assets.logs.decode import decode
-from assets.logs.reader import Line, Source
+from assets.logs.reader import HEAD_BYTES, Line, Source
 from assets.logs.readers.documents import ATIF, ATIF_LINES, CHAT, kind_of
 from assets.logs.readers.streams import FileSource
 from assets.rollouts.proxy.record import RECORD_TYPE
@@ -56,27 +57,40 @@ class JsonlReader:
         if b"\x00" in head[:512] and not head.startswith(_COMPRESSED):
             return None
         name = _NAME.match(path.name)
-        lines = list(islice(FileSource("", str(path), None, "").lines(), _LOOK))
-        if not lines:
+        lines = islice(_lines(path, head), _LOOK)
+        first = next(lines, None)
+        if first is None:
             return None
         stem = name["stem"] if name else path.name
         value = None
-        for value in _objects(lines):
-            source = _recognise(path, value, lines, stem)
+        objects = _objects(chain([first], lines))
+        for value in objects:
+            source = _recognise(path, value, objects, stem)
             if source is not None:
                 return [source]
-        if value is None and name is not None and len(lines) >= 1:
+        if value is None and name is not None:
             return [FileSource("openclaw.jsonl", str(path), stem, stem)]
         return None
 
 
-def _objects(lines: list[Line]) -> Iterator[dict[str, Json]]:
+def _lines(path: Path, head: bytes) -> Iterator[Line]:
+    """The lines of a file, which is not read again when its head is all of it."""
+    if len(head) >= HEAD_BYTES or head.startswith(_COMPRESSED):
+        yield from FileSource("", str(path), None, "").lines()
+        return
+    position = 0
+    for line in io.BytesIO(head):  # one after the other: mostly the first one tells
+        yield Line(position, line.removesuffix(b"\n"), line.endswith(b"\n"))
+        position += len(line)
+
+
+def _objects(lines: Iterator[Line]) -> Iterator[dict[str, Json]]:
     """What can be read of the lines, each decoded only when it is its turn: mostly the first one tells."""
     decoded = (decode(line.raw, first=line.position == 0).value for line in lines)
     return (value for value in decoded if value is not None)
 
 
-def _recognise(path: Path, value: dict[str, Json], lines: list[Line], stem: str) -> Source | None:
+def _recognise(path: Path, value: dict[str, Json], later: Iterator[dict[str, Json]], stem: str) -> Source | None:
     if value.get("traceSchema") == "openclaw-trajectory":
         session = value.get("sessionId") if isinstance(value.get("sessionId"), str) else stem
         return FileSource("openclaw.trajectory.jsonl", str(path), session, session or stem)
@@ -88,10 +102,8 @@ def _recognise(path: Path, value: dict[str, Json], lines: list[Line], stem: str)
         return None
     if value["type"] == "message" and not isinstance(value.get("message"), dict):
         return None
-    session = next(
-        (o["id"] for o in _objects(lines) if o.get("type") == "session" and isinstance(o.get("id"), str) and o["id"]),
-        stem,
-    )
+    headers = (o.get("id") for o in chain([value], later) if o.get("type") == "session")
+    session = next((found for found in headers if isinstance(found, str) and found), stem)
     return FileSource("openclaw.jsonl", str(path), session, session)
 
 
