@@ -134,12 +134,25 @@ def read_call(entry: Place, index: int, block: dict[str, Json], findings: Findin
         findings.add(entry, pairing.TOOL_UNKNOWN, f"name {name!r}"[:80])
         name = "unknown"
     arguments = block.get("arguments")
+    written = block.get("partialArgs", block.get("partialJson"))
+    if isinstance(written, str) and written:
+        _compare(entry, name, written, arguments, findings)
     return Call(
         call_id,
         name,
         read_arguments(entry, arguments, findings),
         stated if isinstance(stated, str) and stated else None,
     )
+
+
+def _compare(entry: Place, name: str, written: str, arguments: Json, findings: Findings) -> None:
+    """State where the argument text that the model wrote is not what the arguments say: the agent repaired it."""
+    try:
+        same = _decode(written) == arguments
+    except (ValueError, RecursionError):
+        same = False
+    if not same:
+        findings.add(entry, pairing.ARGUMENTS_DIFFER, f"{name}, {len(written)} characters written"[:120])
 
 
 def read_arguments(entry: Place, value: Json, findings: Findings) -> dict[str, Json]:

@@ -11,7 +11,7 @@ from typing import Final
 from assets.trajectories.content import Content, dumps, read_content
 from assets.trajectories.entries import Entry
 from assets.trajectories.findings import Findings
-from assets.trajectories.rules import noise
+from assets.trajectories.rules import fields, noise
 from assets.trajectories.steps import Step, assistant_step, result_step
 from assets.trajectories.tree import is_extra, is_mirror
 from assets.trajectories.wording import (
@@ -139,9 +139,14 @@ class Reader:
         if is_heartbeat(content.text):
             self._heartbeat.add(entry.position)
         text, applied = strip_user(content.text)
+        if not text.strip():  # nothing but what OpenClaw put there: it stays, and nothing was repaired
+            text, applied = content.text, [rule for rule in applied if rule.action == "noted"]
+        provenance = entry.message.get("provenance")
+        if isinstance(provenance, dict) and provenance.get("kind") == "inter_session":
+            applied.append(fields.INTER_SESSION)
         for rule in applied:
             self._findings.add(entry, rule)
-        return Step(entry, "user", text if text.strip() else content.text, ts=entry.ts)
+        return Step(entry, "user", text, ts=entry.ts)
 
     def _custom(self, entry: Entry) -> Step | None:
         name = entry.value.get("customType")

@@ -24,6 +24,7 @@ from assets.trajectories.checks import CHECKS
 from benchmarks.conformance.case import Case, Outcome, call_event, text_event
 from benchmarks.conformance.score import Judgement, judge
 from lake import Lake
+from lake.errors import StageError
 from lake.ids import Json
 
 Row = dict[str, Any]
@@ -65,7 +66,8 @@ def run(cases: Iterable[Case], root: Path) -> dict[str, Judgement]:
         opened.build(stage.projection)
     for check in CHECKS:
         found = check.run(opened)
-        assert found.passed, f"{check.name}: {found.detail}"
+        if not found.passed:
+            raise StageError(f"check {check.name} failed on the conformance files: {found.detail}")
     tables = _Tables(opened)
     return {case.name: judge_ours(case, tables.of(case, root / "files" / case.name)) for case in cases}
 

@@ -21,6 +21,10 @@ CUT = rule(
 ID_MADE = rule("tool_call_id_synthesized", "repaired", "A call without an id got one from its place.")
 ID_REPEATED = rule("tool_call_id_repeated", "repaired", "A call id used before; made unique in the messages.")
 RESHAPED = rule("tool_arguments_reshaped", "repaired", "Arguments that are no object were put into one.")
+ARGUMENTS_DIFFER = rule(
+    "tool_arguments_differ", "noted", "The argument text the model wrote says something else than what the agent ran.",
+    severity="warning",
+)  # fmt: skip
 TOOL_UNKNOWN = rule("unknown_tool_name", "noted", "A call without a tool name.", severity="warning")
 RECOVERED_CALL = rule(
     "recovered_turn", "repaired", "An assistant turn missing from the transcript, taken from the model's own answer.",

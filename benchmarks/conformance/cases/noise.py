@@ -106,6 +106,28 @@ def untrusted_content(s: Session) -> Expected:
     )  # fmt: skip
 
 
+@case("-", "words of another session, and nothing but a frame")
+def other_sessions(s: Session) -> Expected:
+    """A message routed from another session says so; a frame around nothing stays, for there is nothing else."""
+    frame = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>\nThe sub-agent is done.\n<<<END_OPENCLAW_INTERNAL_CONTEXT>>>"
+    s.user("go")
+    s.assistant("spawned")
+    provenance = {"kind": "inter_session", "sourceTool": "subagent_announce"}
+    s.message({"role": "user", "content": frame, "provenance": provenance})
+    s.assistant("It is done.")
+    s.user("[Inter-session message] sourceSession=agent:main:subagent:1\nall good")
+    s.assistant("Good.")
+    words = "[Inter-session message] sourceSession=agent:main:subagent:1\nall good"
+    return Expected(
+        files=one_file(s),
+        views=[
+            ["user: go", "say: spawned", f"user: {frame}", "say: It is done.", f"user: {words}", "say: Good."],
+        ],
+        stated=[(4, "inter_session_message"), (6, "inter_session_message")],
+        ledger={"kept:header": 1, "kept:step": 6},
+    )
+
+
 @case("-", "runtime notes, failed and aborted turns")
 def failed_turns(s: Session) -> Expected:
     """Empty turns of failures go by their rules; half a turn stays a step that nothing is learned from."""

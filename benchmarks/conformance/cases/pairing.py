@@ -159,6 +159,27 @@ def aborted_arguments(s: Session) -> Expected:
     )  # fmt: skip
 
 
+@case("C02", "arguments cut off, repaired by the agent and run")
+def repaired_arguments(s: Session) -> Expected:
+    """What ran is kept, and that the model wrote something else is said."""
+    s.user("go")
+    part = {"type": "toolCall", "id": "a", "name": "exec", "arguments": {"command": "ls"}}
+    s.assistant("", content=[{**part, "partialArgs": '{"command": "ls'}])
+    s.result("a")
+    s.assistant("", content=[{**part, "id": "b", "partialArgs": '{"command": "ls"}'}])
+    s.result("b")
+    s.assistant("end")
+    return Expected(
+        files=one_file(s),
+        views=[
+            ["user: go", f"call 0 exec {LS}", "result 0: ok", f"call 1 exec {LS}", "result 1: ok", "say: end"],
+        ],
+        stated=[(3, "tool_arguments_differ")],
+        ledger={"kept:header": 1, "kept:step": 6},
+        tell=[3],
+    )
+
+
 @case("C02", "repeated tool ids across turns")
 def repeated_ids(s: Session) -> Expected:
     """One id in two turns is two calls, paired by place."""
