@@ -143,7 +143,7 @@ def _assemble(
         if found and (own in seen or _only_repeats(steps, seen, responses, branch, findings)):
             continue
         seen.add(own)
-        responses |= {step.response_id for step in steps if step.response_id}
+        responses |= {step.response_id for step in steps if step.response_id and not step.context}
         if found and branch.leaf is not windows[0][0].leaf and index == 0:
             findings.add(branch.leaf, structure.ABANDONED_BRANCH, f"{len(own)} records of its own path")
         for step in steps:
@@ -158,7 +158,7 @@ def _only_repeats(
 ) -> bool:
     """Whether a further branch says nothing of its own: no answer, or only answers of kept branches copied anew."""
     known = frozenset().union(*seen)
-    fresh = [step for step in steps if step.role == "assistant" and step.at.position not in known]
+    fresh = [step for step in steps if step.role == "assistant" and not (step.context or step.at.position in known)]
     if fresh and not all(step.response_id in responses for step in fresh):
         return False
     rule = structure.DUPLICATE_BRANCH if fresh else structure.ABANDONED_BRANCH
