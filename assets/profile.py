@@ -142,6 +142,10 @@ class CheckpointsSection(Section):
 class BenchSection(Section):
     """Scores on the held-out suite."""
 
+    suite: str | None = None
+    """Suite that is run; the one of `[audits] suite` where null."""
+    score_column: Literal["score_code", "score"] = "score_code"
+    """`score` is null for a task with a rubric that no judge has read: without a judge only `score_code` is whole."""
     policies: tuple[str, ...] = ("scripted:strong", "scripted:weak")
     repeats: int = Field(default=1, ge=1)
     seed: int = 101

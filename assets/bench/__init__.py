@@ -11,6 +11,7 @@ from assets.bench.compare import compare
 from assets.bench.effect import run_bench
 from assets.bench.forecast import preview
 from assets.bench.projection import PROJECTION
+from assets.bench.selection import Bounds, Selection, select
 from assets.bench.suites import Suite, load_suite
 from assets.stage import Stage
 
@@ -23,4 +24,4 @@ STAGE = Stage(
     checks=CHECKS,
 )
 
-__all__ = ["STAGE", "Suite", "compare", "load_suite", "preview"]
+__all__ = ["STAGE", "Bounds", "Selection", "Suite", "compare", "load_suite", "preview", "select"]

@@ -33,11 +33,16 @@ def compare(lake: Lake, first: str, second: str) -> RunComparison:
             other of a model: those never stand in one table.
     """
     runs = read_runs(lake.events(stream_kind=KIND))
-    one, two = _find(runs, first), _find(runs, second)
+    one, two = find_run(runs, first), find_run(runs, second)
     if (one.suite, one.suite_version) != (two.suite, two.suite_version):
         raise UsageError(
             f"{one.bench_run_id} is of suite {one.suite}@{one.suite_version}, {two.bench_run_id} of "
             f"{two.suite}@{two.suite_version}; only runs of the same tasks can be compared"
+        )
+    if one.score_column != two.score_column:
+        raise UsageError(
+            f"{one.bench_run_id} was scored by {one.score_column}, {two.bench_run_id} by {two.score_column}; "
+            "only runs by the same score can be compared"
         )
     if (one.policy_kind == "scripted") != (two.policy_kind == "scripted"):
         raise UsageError(f"{one.policy} and {two.policy}: a scripted teacher is not compared with a model")
@@ -54,7 +59,12 @@ def _nulls(results: Results) -> int:
     return sum(results.nulls.values())
 
 
-def _find(runs: dict[str, BenchRun], name: str) -> BenchRun:
+def find_run(runs: dict[str, BenchRun], name: str) -> BenchRun:
+    """The finished run whose id begins with `name`.
+
+    Raises:
+        UsageError: there is none, or several.
+    """
     found = [run for run_id, run in runs.items() if name and run_id.startswith(name)]
     if len(found) != 1:
         known = ", ".join(f"{run.bench_run_id} ({run.policy})" for run in runs.values()) or "none"

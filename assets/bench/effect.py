@@ -14,15 +14,12 @@ from dataclasses import asdict
 from assets import logs, rollouts, sft, trajectories, verdicts
 from assets.bench.runs import FINISHED, KIND, STARTED, BenchRun, counted_by_rollout
 from assets.bench.serving import served, serving_config
-from assets.bench.suites import Suite, load_suite
+from assets.bench.suites import Suite, load_suite, suite_name
 from assets.checkpoints import find_checkpoint
 from assets.rollouts import PlannedAttempt
 from assets.stage import Context
 from lake.errors import ClawGymError
 from lake.ids import Json, digest
-
-SCORE_COLUMN = "score"
-"""The task score: code, or code and rubric where the task has one."""
 
 
 def run_bench(context: Context) -> Mapping[str, int]:
@@ -32,7 +29,7 @@ def run_bench(context: Context) -> Mapping[str, int]:
         StageError: the suite has no tasks, or, after everything else is done, what stopped a policy.
     """
     context.lake.commit()
-    suite = load_suite(context.lake, context.profile.audits.suite)
+    suite = load_suite(context.lake, suite_name(context.profile))
     done = context.lake.streams(KIND, (FINISHED,))
     counts: Counter[str] = Counter()
     todo: list[BenchRun] = []
@@ -75,7 +72,7 @@ def _plan(context: Context, suite: Suite, policy: str) -> tuple[BenchRun, Sequen
     config: dict[str, Json] = {
         "k": section.repeats,
         "turn_limit": capped.profile.rollouts.turn_limit,
-        "score_column": SCORE_COLUMN,
+        "score_column": section.score_column,
         "rollouts": sorted(attempt.rollout_id for attempt in planned),
         "serving": serving_config(section.repeats) if policy.startswith("checkpoint:") else None,
     }
@@ -87,7 +84,7 @@ def _plan(context: Context, suite: Suite, policy: str) -> tuple[BenchRun, Sequen
         suite_version=suite.version,
         policy=name,
         policy_kind=planned[0].policy_kind if planned else "",
-        score_column=SCORE_COLUMN,
+        score_column=section.score_column,
         k=section.repeats,
         seed=section.seed,
         resamples=section.resamples,

@@ -6,7 +6,7 @@ Belongs here: which rollouts a bench run would plan. Does not belong here: the f
 from __future__ import annotations
 
 from assets import rollouts
-from assets.bench.suites import load_suite
+from assets.bench.suites import load_suite, suite_name
 from assets.rollouts.plan import PlannedAttempt
 from assets.stage import Context
 
@@ -18,7 +18,7 @@ def preview(context: Context) -> list[PlannedAttempt]:
         StageError: the suite has no tasks.
     """
     section = context.profile.bench
-    suite = load_suite(context.lake, context.profile.audits.suite)
+    suite = load_suite(context.lake, suite_name(context.profile))
     return rollouts.preview_batch(
         context,
         purpose="bench",

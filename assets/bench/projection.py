@@ -1,4 +1,4 @@
-"""Table `bench_scores`: each finished run, whole, by category and by task.
+"""Tables `bench_scores` (each finished run, whole, by category and by task) and `bench_comparisons` (two by two).
 
 Belongs here: rows from runs, attempts, verdicts and calls. Does not belong here: formulas (`statistics.py`).
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 
 import pyarrow as pa
 
@@ -17,12 +18,13 @@ from assets.bench.runs import (
     STARTED,
     BenchRun,
     Results,
+    alike,
     counted_by_rollout,
     latest_by_attempt,
     read_runs,
     results_of,
 )
-from assets.bench.statistics import mean_interval, suite_pass
+from assets.bench.statistics import compare_scores, mean_interval, suite_pass
 from lake import Projection, View, rows_table
 from lake.engine import SQL_ROOT
 from lake.ids import Json
@@ -47,7 +49,39 @@ def build(view: View) -> Mapping[str, pa.Table]:
     results = {run_id: results_of(run, attempts, verdicts) for run_id, run in runs.items()}
     calls = _calls(view, [a for found in results.values() for ids in found.attempts.values() for a in ids])
     rows = [row for run_id, run in runs.items() for row in _rows(run, results[run_id], categories, calls)]
-    return {"bench_scores": rows_table("bench_scores", rows)}
+    pairs = [_pair(first, second, results) for first, second in combinations(runs.values(), 2) if alike(first, second)]
+    return {
+        "bench_scores": rows_table("bench_scores", rows),
+        "bench_comparisons": rows_table("bench_comparisons", pairs),
+    }
+
+
+def _pair(first: BenchRun, second: BenchRun, results: Mapping[str, Results]) -> dict[str, Json]:
+    one, two = results[first.bench_run_id].scores, results[second.bench_run_id].scores
+    figures = compare_scores(one, two, resamples=first.resamples, seed=first.seed)
+    some = figures.tasks > 0
+    return {
+        "first_run_id": first.bench_run_id,
+        "second_run_id": second.bench_run_id,
+        "suite": first.suite,
+        "suite_version": first.suite_version,
+        "first_policy": first.policy,
+        "second_policy": second.policy,
+        "scripted": first.policy_kind == "scripted",
+        "score_column": first.score_column,
+        "tasks": figures.tasks,
+        "first_mean": figures.first if some else None,
+        "second_mean": figures.second if some else None,
+        "difference": figures.difference.mean if some else None,
+        "low": figures.difference.low,
+        "high": figures.difference.high,
+        "p_value": figures.p_value,
+        "better": figures.better,
+        "worse": figures.worse,
+        "equal": figures.equal,
+        "gained": list(figures.gained),
+        "lost": list(figures.lost),
+    }
 
 
 def _rows(
@@ -71,6 +105,7 @@ def _rows(
             "scope_value": value,
             "k": run.k,
             "label": LABELS[run.policy_kind],
+            "score_column": run.score_column,
             **_figures(run, results, members),
             "valid_call_rate": _rate([calls[a] for task in members for a in results.attempts[task] if a in calls]),
         }
@@ -112,8 +147,8 @@ def _calls(view: View, attempt_ids: Sequence[str]) -> dict[str, tuple[int, int]]
 
 PROJECTION = Projection(
     name="bench",
-    version=1,
-    outputs=("bench_scores",),
+    version=2,
+    outputs=("bench_scores", "bench_comparisons"),
     events=(STARTED, FINISHED),
     build=build,
     tables=("tasks", "attempts", "trajectories", "samples", "verdicts"),

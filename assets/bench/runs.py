@@ -49,6 +49,14 @@ class Results:
     """Task to its counted attempts."""
 
 
+def alike(first: BenchRun, second: BenchRun) -> bool:
+    """Whether two runs may be compared: the same tasks, the same score, and not a scripted teacher with a model."""
+    return (
+        (first.suite, first.suite_version, first.score_column)
+        == (second.suite, second.suite_version, second.score_column)
+    ) and (first.policy_kind == "scripted") == (second.policy_kind == "scripted")
+
+
 def read_runs(events: Iterable[Event], *, finished: bool = True) -> dict[str, BenchRun]:
     """Runs by id; those that are not finished only where asked for."""
     runs: dict[str, BenchRun] = {}

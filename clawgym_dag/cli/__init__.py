@@ -16,6 +16,7 @@ from clawgym_dag.cli.doctor import doctor
 from clawgym_dag.cli.explain import explain
 from clawgym_dag.cli.lake import lake
 from clawgym_dag.cli.replay import replay
+from clawgym_dag.cli.reviews import reviews
 from clawgym_dag.cli.rollouts import rollouts
 from clawgym_dag.cli.sft import sft
 from clawgym_dag.cli.sql import sql
@@ -41,6 +42,7 @@ COMMANDS: tuple[click.Command, ...] = (
     sft,
     checkpoints,
     bench,
+    reviews,
 )
 """The commands and groups, in the order of the help."""
 

@@ -60,8 +60,8 @@ def report_(by: str, as_of: str | None, lake_path: str | None, as_json: bool) ->
     """Report scores with n and 95 % intervals; scripted teachers and models in separate tables."""
     rows = query(
         lake.open(lake_path, create=False),
-        "select policy_kind, bench_run_id, policy, scope_value as scope, tasks, n, n_null, mean, low, high,"
-        " pass_at_1, pass_hat_k, k, valid_call_rate, label from bench_scores where scope = $by"
+        "select policy_kind, bench_run_id, policy, scope_value as scope, tasks, n, n_null, score_column, mean, low,"
+        " high, pass_at_1, pass_hat_k, k, valid_call_rate, label from bench_scores where scope = $by"
         " order by policy_kind = 'scripted', policy, scope_value",
         {"by": by},
         as_of=as_of,
@@ -80,6 +80,63 @@ def report_(by: str, as_of: str | None, lake_path: str | None, as_json: bool) ->
         click.echo(f"{title}: {chosen[0]['label']}")
         print_table(columns, [[row[name] for name in columns] for row in chosen])
         click.echo()
+
+
+@command(
+    bench,
+    "select",
+    examples=[
+        "clawgym bench select hard --strong RUN --small RUN",
+        "clawgym bench select hard --strong RUN --small RUN --runs 1 --json",
+    ],
+    codes=(7,),
+)
+@click.argument("name")
+@click.option("--strong", required=True, metavar="RUN", help="The strong agent's run (id or beginning).")
+@click.option("--small", required=True, metavar="RUN", help="The small agent's run of the same suite.")
+@click.option(
+    "--strong-least", type=click.FloatRange(0, 1), default=0.2, show_default=True, help="Least mean of the strong one."
+)
+@click.option(
+    "--small-most", type=click.FloatRange(0, 1), default=0.6, show_default=True, help="Highest mean of the small one."
+)
+@click.option(
+    "--runs", type=click.IntRange(1), default=4, show_default=True, help="Scored attempts a task must have in each run."
+)
+@lake_option()
+@json_option()
+def select(
+    name: str,
+    strong: str,
+    small: str,
+    strong_least: float,
+    small_most: float,
+    runs: int,
+    lake_path: str | None,
+    as_json: bool,
+) -> None:
+    """Choose bench tasks by the paper's rule and keep them as the suite NAME, which never changes.
+
+    Kept is a task on which the strong agent reaches --strong-least, the small one stays at or below --small-most and
+    the strong one is better. Left out is what was trained on or what a person's review turns down. Runs of scripted
+    teachers tell teachers apart and say nothing of difficulty; the suite is labelled so. `clawgym bench run --set
+    bench.suite=NAME` runs it.
+    """
+    from assets.bench import Bounds
+    from assets.bench import select as selected
+
+    opened = lake.open(lake_path, create=False)
+    bounds = Bounds(strong_least, small_most, runs)
+    found = selected(opened, name, strong, small, bounds=bounds, actor="cli.bench")
+    if as_json:
+        print_json(asdict(found))
+        return
+    print_table(
+        ["task", "strong", "small", "kept", "why not"],
+        [[c.task_id, c.strong_mean, c.small_mean, c.kept, c.reason] for c in found.tasks],
+    )
+    kept = sum(candidate.kept for candidate in found.tasks)
+    click.echo(f"suite {name}: {kept} of {len(found.tasks)} tasks; {found.label}")
 
 
 @command(
@@ -103,6 +160,7 @@ def compare(first: str, second: str, lake_path: str | None, as_json: bool) -> No
         "suite": f"{found.first.suite}@{found.first.suite_version}",
         "first_run": f"{found.first.policy} ({found.first.bench_run_id})",
         "second_run": f"{found.second.policy} ({found.second.bench_run_id})",
+        "score_column": found.first.score_column,
         **asdict(found.figures),
         "without_score": found.nulls,
     }

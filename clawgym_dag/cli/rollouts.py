@@ -37,7 +37,8 @@ def rollouts() -> None:
 def run(profile: str, overrides: tuple[str, ...], dry_run: bool, lake_path: str | None, as_json: bool) -> None:
     """Run every planned attempt that has not ended, clean what it logged and grade its workspace.
 
-    Attempts in the log are not run again; other policies, repeats or seeds are other attempts.
+    Attempts in the log are not run again; other policies, repeats or seeds are other attempts. The same command resumes
+    a run that was interrupted, killed or stopped by a cap: what its dead runner left is stated as lost and tried again.
     """
     if dry_run:
         from assets.rollouts import preview

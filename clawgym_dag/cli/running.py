@@ -5,6 +5,7 @@ Belongs here: what commands that run a job share. Does not belong here: the jobs
 
 from __future__ import annotations
 
+import getpass
 import sys
 from collections.abc import Sequence
 
@@ -42,3 +43,11 @@ def report(progress: TerminalProgress, as_json: bool) -> None:
         )
     elif not progress.changed:
         print("nothing to do: up to date")
+
+
+def user() -> str:
+    """Name of the user of this machine, as far as there is one."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"

@@ -5,7 +5,6 @@ Belongs here: the commands, their questions and reports. Does not belong here: w
 
 from __future__ import annotations
 
-import getpass
 import sys
 from dataclasses import asdict
 
@@ -13,6 +12,7 @@ import click
 
 from clawgym_dag.cli.framework import Command, json_option, lake_option
 from clawgym_dag.cli.output import print_json, print_record, print_table, size
+from clawgym_dag.cli.running import user
 from lake.errors import UsageError
 from lake.forget import Forgotten, Source
 from lake.schema import TABLES
@@ -135,11 +135,3 @@ def say(source: Source, done: Forgotten) -> None:
         click.echo(f"still in the lake, of the same session or attempt: {', '.join(source.related)}")
     if done.unfinished:
         click.echo("some files of unfinished writes are less than an hour old; run it again later to remove them")
-
-
-def user() -> str:
-    """Name of the user of this machine, as far as there is one."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return "unknown"

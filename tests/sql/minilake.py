@@ -165,7 +165,7 @@ def _score_row(policy: str, scope: str, value: str, members: list[miniruns.Run])
     calls = sum(run.calls for run in members)
     return {
         "bench_run_id": digest("demo", policy), "suite": "demo", "suite_version": digest("demo", length=16),
-        "policy": policy, "policy_kind": policy.split(":")[0], "scope": scope, "scope_value": value,
+        "policy": policy, "policy_kind": policy.split(":")[0], "scope": scope, "scope_value": value, "score_column": "score_code",
         "tasks": len({run.task.task_id for run in members}), "n": len(scores), "n_null": len(members) - len(scores),
         "mean": mean,
         "low": None if mean is None or spread is None else max(0.0, mean - spread),
