@@ -114,6 +114,7 @@ class Engine:
         base.execute(f"load {literal(str(extension))}")
         base.execute("set global timezone = 'UTC'")
         base.execute("set arrow_large_buffer_size = true")
+        base.execute("set parquet_metadata_cache = true")  # files of a table are never written again
         if self._threads is not None:
             base.execute(f"set threads = {int(self._threads)}")
         if self._confined_to is not None:

@@ -116,6 +116,10 @@ class Lake:
         reader = self.now() if as_of is None else self.at(as_of)
         return reader.sql(query, params, read_only=read_only)
 
+    def point(self, name: str, column: str, value: str, columns: Sequence[str] | None = None) -> pa.Table:
+        """The rows of a table that have one value in the column it is sorted by, at once; see `Reader.point`."""
+        return self.now().point(name, column, value, columns)
+
     def events(self, *types: str, stream_kind: str | None = None) -> Iterator[Event]:
         """Events by type (all when none is given), ordered by (stream_kind, stream_id, seq)."""
         return self.now().events(*types, stream_kind=stream_kind)

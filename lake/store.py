@@ -28,11 +28,11 @@ from lake.schema import TABLES, Table
 _ROW_GROUP: Final = 2048
 """Rows of a row group; small ones make point reads cheap."""
 
-_LARGE_ROWS: Final = {"blobs": 64, "raw_records": 512}
-"""The same where rows may be large (up to 1 MiB each) and nothing is known of their sizes."""
+_LARGE_ROWS: Final = {"blobs": 64, "raw_records": 512, "sft_examples": 64, "trajectories": 64}
+"""The same where rows may be large and nothing is known of their sizes."""
 
-_ROW_GROUP_BYTES: Final = 4 * 1024 * 1024
-"""Where it is known, a row group of such rows holds at most about this much."""
+_ROW_GROUP_BYTES: Final = 1024 * 1024
+"""Where it is known, a row group holds at most about this much."""
 
 _SLICE: Final = 8192
 """Rows handed to the Delta writer at a time."""
@@ -270,7 +270,7 @@ class Store:
                 in_slices(rows) if isinstance(rows, pa.Table) else rows,
                 mode="overwrite",
                 schema_mode="overwrite",
-                writer_properties=writer(name),
+                writer_properties=writer(name, rows if isinstance(rows, pa.Table) else None),
                 commit_properties=CommitProperties(custom_metadata=dict(metadata), max_commit_retries=_RETRIES),
             )
         except (DeltaError, OSError) as error:
@@ -337,11 +337,9 @@ def writer(name: str, rows: pa.Table | None = None) -> WriterProperties:
         name: table.
         rows: what is to be written, where it is at hand.
     """
-    size = _ROW_GROUP
-    if name in _LARGE_ROWS:
-        size = _LARGE_ROWS[name]
-        if rows is not None and rows.num_rows:
-            size = min(_ROW_GROUP, max(1, _ROW_GROUP_BYTES * rows.num_rows // max(1, rows.nbytes)))
+    size = _LARGE_ROWS.get(name, _ROW_GROUP)
+    if rows is not None and rows.num_rows:
+        size = min(_ROW_GROUP, max(1, _ROW_GROUP_BYTES * rows.num_rows // max(1, rows.nbytes)))
     plain = ColumnProperties(dictionary_enabled=False, statistics_enabled="NONE")
     return WriterProperties(
         compression="ZSTD",
