@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,22 +16,14 @@ from assets.trajectories.entries import Entry
 from assets.trajectories.findings import Findings, Place
 from assets.trajectories.rules import fields, pairing
 from lake.ids import Json, sha256_hex
+from lake.ids import dumps as dumps
 
 MAX_TEXT: Final = 1_000_000
 """Texts the model was given are cut in clean text when longer. Characters."""
 _KEPT_TEXT: Final = 16_384
 """Kept of such a text at each end. Characters."""
 
-_encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
-
-
-def dumps(value: Json) -> str:
-    """JSON text in the value's own key order, without spaces."""
-    try:
-        return _encode(value).decode()
-    except (TypeError, ValueError, OverflowError, RecursionError):
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass(slots=True)

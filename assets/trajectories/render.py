@@ -15,10 +15,10 @@ from assets.trajectories.content import dumps
 from assets.trajectories.findings import Fate, Findings, Place
 from assets.trajectories.linear import linear
 from assets.trajectories.rules.fields import SECRET
-from assets.trajectories.secrets import Masker
 from assets.trajectories.served import Served, ServedCall
 from assets.trajectories.steps import Step
 from lake.ids import Json
+from lake.masking import Masker
 
 Rows = dict[str, list[dict[str, Json]]]
 """Rows by table."""

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from assets.trajectories.content import dumps
 from assets.trajectories.linear import linear
-from assets.trajectories.secrets import Masker
 from benchmarks.conformance.cases import CASES
+from lake.masking import Masker
 from tests.trajectories.attempts import FIXTURES, SAMPLES
 from tests.trajectories.sessions import clean_lines, found, rows_of, said
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from assets.trajectories.secrets import KINDS, Masker
+from lake.masking import KINDS, Masker
 
 CANARIES = {
     "private_key": "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7\nq0fVt\n-----END RSA PRIVATE KEY-----",

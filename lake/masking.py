@@ -3,6 +3,7 @@
 The mark of a long random secret is the start of its sha256, so the same one is the same everywhere. What can be guessed
 (mail address, phone, card, IBAN, password) is numbered inside its session instead: a digest of it would give it away.
 Placeholders hold no character that JSON escapes; numbers outside strings are left alone.
+Belongs here: what a secret looks like, for whoever derives or shows text. Does not belong here: what is derived.
 """
 
 from __future__ import annotations
@@ -15,8 +16,7 @@ from typing import Final
 
 import msgspec
 
-from assets.trajectories.content import dumps
-from lake.ids import Json, sha256_hex
+from lake.ids import Json, dumps, sha256_hex
 
 
 @dataclass(frozen=True)
