@@ -79,6 +79,6 @@ def _others_go_on(found: Found) -> Iterator[None]:
 def _summary(sources: Counter[str], records: Counter[str], found: Found) -> list[str]:
     """What was there by kind, and what was left by reason: the last lines, to be read at a glance."""
     lines = [f"{kind}: {count} sources, {records[kind]} new records" for kind, count in sorted(sources.items())]
-    reasons = Counter(left.reason.split(" file ")[0] for left in found.left)
+    reasons = Counter(left.reason.split(": ")[0] for left in found.left)
     lines += [f"left {count}: {reason}" for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item))]
     return lines

@@ -116,10 +116,10 @@ def _read(kind: str, path: str, value: dict[str, Json], ts: datetime | None) -> 
         entry = value.get("entry_json")
         inner = decode(entry.encode("utf-8", "replace")).value if isinstance(entry, str) else None
         yield from _row(value.get("current_session_id"), value.get("session_key"), {**(inner or {}), **_given(value)})
-    elif path.endswith("#subagent_runs"):
-        fields = {"session_key": _text(value.get("child_session_key"))}
-        fields["spawned_by"] = _text(value.get("requester_session_key"))
-        if fields["session_key"]:
+    elif path.endswith(("#subagent_runs", "#task_runs")):
+        child, spawned_by = _text(value.get("child_session_key")), _text(value.get("requester_session_key"))
+        if child and spawned_by and child != spawned_by and "subagent" in child.split(":"):
+            fields = {"session_key": child, "spawned_by": spawned_by}
             yield f"{_RUN}{value.get('run_id')}", fields, parse_time(value.get("created_at"))
     elif isinstance(value.get("sessionId"), str):
         yield value["sessionId"], {"session_key": _text(value.get("sessionKey"))}, ts

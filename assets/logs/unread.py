@@ -41,7 +41,7 @@ def why_left(path: Path, head: bytes) -> str:
         head: its first bytes.
     """
     if head.startswith(_SQLITE):
-        return "a database without transcripts, sub-agents or scheduled runs"
+        return "a database without transcripts or runs"
     found = _of_content(head)
     if found is not None:
         return found
@@ -62,7 +62,7 @@ def _of_content(head: bytes) -> str | None:
         if value is None:
             continue
         if value.get("traceSchema") == "openclaw-trajectory-pointer":
-            return f"pointer to the trajectory file {value.get('runtimeFile')}; give that file too"
+            return f"pointer to a trajectory file: {value.get('runtimeFile')}; give that file too"
         if isinstance(value.get("type"), str) and value["type"].startswith("memory."):
             return "history of the agent's memory, no log of sessions"
         if value.get("event") == "config.write":

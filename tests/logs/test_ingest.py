@@ -185,7 +185,7 @@ def test_a_walk_ends_and_says_what_it_left(context: Context, tmp_path: Path) -> 
     assert counts["records"] == 8 and counts["copies"] == 1
     left = {Path(line.split(": ")[0]).name: line.split(": ", 1)[1] for line in said if line.startswith("left /")}
     assert left.keys() == {"a.jsonl", "b.jsonl", "loop", "fifo.jsonl", "empty.jsonl", "x.trajectory-path.json"}
-    assert left["x.trajectory-path.json"] == "pointer to the trajectory file y; give that file too"
+    assert left["x.trajectory-path.json"] == "pointer to a trajectory file: y; give that file too"
     assert "openclaw.sessions: 1 sources, 1 new records" in said and "left 1: empty" in said
     assert left["fifo.jsonl"] == "not a regular file, not opened"
 

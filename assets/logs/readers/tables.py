@@ -25,8 +25,8 @@ TABLE: Final = "openclaw.table"
 MAX_ARCHIVE: Final = 1024 * 1024 * 1024
 """Decompressed archives above are stored as they lie in their row, undecoded. Bytes."""
 
-STATE_TABLES: Final = frozenset({"subagent_runs", "cron_run_logs"})
-"""Tables of the state database that are logs; it holds no transcripts."""
+STATE_TABLES: Final = frozenset({"subagent_runs", "task_runs", "cron_run_logs"})
+"""Tables of the state database that are logs (`task_runs`: scheduled runs of 2026.9, too); it has no transcripts."""
 
 
 def table_sources(path: Path, connection: sqlite3.Connection, tables: set[str]) -> Iterator[Source]:
@@ -44,9 +44,10 @@ def table_sources(path: Path, connection: sqlite3.Connection, tables: set[str]) 
         for row in _rows(connection, "session_nodes", "session_key"):
             identity = f"session_nodes/{owner}/{row['session_key']}"
             yield _source(path, "session_nodes", row, str(row["current_session_id"]), identity)
-    if "subagent_runs" in tables:
-        for row in _rows(connection, "subagent_runs", "run_id"):
-            yield _source(path, "subagent_runs", row, None, f"subagent_runs/{row['run_id']}")
+    for table, key in (("subagent_runs", "run_id"), ("task_runs", "task_id")):
+        if table in tables:
+            for row in _rows(connection, table, key):
+                yield _source(path, table, row, None, f"{table}/{row[key]}")
     if "cron_run_logs" in tables:
         yield from _cron(path, connection)
 
