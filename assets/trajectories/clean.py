@@ -74,6 +74,8 @@ class CleanSession:
     findings: Findings
     ledger: Counter[Fate] = field(default_factory=Counter)
     cwd: str | None = None
+    begins_at: datetime | None = None
+    """Earliest time of a message, whatever became of it."""
     stated: dict[str, Stated] = field(default_factory=dict)
     """By trajectory id."""
 
@@ -104,7 +106,8 @@ def clean_session(ref: SourceRef, rows: Iterable[Row], recover: Recover = no_rec
         windows += [chosen[-1], *chosen[:-1]] if number == 0 else chosen[::-1]
     found = _assemble(ref, read, windows, reader, findings, recover)
     _place_rest(rows, read, findings)
-    return CleanSession(ref, found, findings, findings.ledger(), cwd)
+    begins_at = min((entry.ts for entry in read.entries if entry.ts and entry.kind == "message"), default=None)
+    return CleanSession(ref, found, findings, findings.ledger(), cwd, begins_at)
 
 
 def _place_rest(rows: list[Row], read: Read, findings: Findings) -> None:

@@ -14,6 +14,7 @@ from assets.logs.timestamps import parse_time
 from assets.trajectories.content import read_arguments
 from assets.trajectories.entries import Row
 from assets.trajectories.findings import Findings, Place
+from assets.trajectories.normal import text_of
 from assets.trajectories.rules import records
 from lake.ids import Json
 
@@ -29,12 +30,14 @@ class TraceCall:
 
 
 @dataclass(slots=True)
-class TracePrompt:
-    """A prompt as it was submitted."""
+class TraceMessage:
+    """A message as a snapshot of the conversation holds it, or a prompt as it was submitted."""
 
     at: Place
-    text: str
+    message: dict[str, Json]
     ts: datetime | None
+    text: str = ""
+    """Of users."""
 
 
 @dataclass
@@ -48,7 +51,9 @@ class Trace:
     """OpenAI tool schemas."""
     harness: str | None = None
     first_at: datetime | None = None
-    prompts: list[TracePrompt] = field(default_factory=list)
+    prompts: list[TraceMessage] = field(default_factory=list)
+    messages: dict[tuple[str, Json], TraceMessage] = field(default_factory=dict)
+    """Of all snapshots, by role and time."""
     calls: dict[str, TraceCall] = field(default_factory=dict)
 
 
@@ -108,12 +113,27 @@ def _take(found: Trace, place: Place, event: dict[str, Json], data: dict[str, Js
         if found.tools is None and isinstance(data.get("tools"), list):
             found.tools = [_schema(tool) for tool in data["tools"] if isinstance(tool, dict)] or None
     elif kind == "prompt.submitted" and isinstance(data.get("prompt"), str):
-        found.prompts.append(TracePrompt(place, data["prompt"], ts))
+        text = data["prompt"]
+        found.prompts.append(TraceMessage(place, {"role": "user", "content": text}, ts, text))
+    elif kind == "model.completed" and isinstance(data.get("messagesSnapshot"), list):
+        for message in data["messagesSnapshot"]:
+            _take_message(found, place, message)
     elif kind == "trace.metadata" and isinstance(data.get("harness"), dict):
         found.harness = _harness(data["harness"]) or found.harness
     elif kind == "tool.call" and isinstance(data.get("toolCallId"), str):
         arguments = read_arguments(place, data.get("args"), found.findings)
         found.calls.setdefault(data["toolCallId"], TraceCall(place, str(data.get("name") or "unknown"), arguments, ts))
+
+
+def _take_message(found: Trace, place: Place, message: Json) -> None:
+    """A message of a snapshot, unless an earlier one held it."""
+    role, stated = (message.get("role"), message.get("timestamp")) if isinstance(message, dict) else (None, None)
+    if role not in ("user", "assistant", "toolResult") or not isinstance(stated, (int, float, str)):
+        return
+    key = (str(role), stated)
+    if key not in found.messages:
+        text = text_of(message) if role == "user" else ""
+        found.messages[key] = TraceMessage(place, message, parse_time(stated), text)
 
 
 def _schema(tool: dict[str, Json]) -> Json:

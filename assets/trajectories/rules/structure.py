@@ -28,8 +28,8 @@ HEAD_GAP = rule(
     "head_gap", "noted", "The beginning of the session is not in this source; never shown as complete.",
     severity="warning",
 )  # fmt: skip
-RECOVERED_PROMPT = rule(
-    "recovered_prompt", "repaired", "A prompt from before the transcript begins, taken from the trajectory events.",
+RECOVERED_HEAD = rule(
+    "recovered_head", "repaired", "What was said before the transcript begins, taken from the trajectory events.",
     severity="warning",
 )  # fmt: skip
 BRANCH_LIMIT = rule(

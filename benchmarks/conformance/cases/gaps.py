@@ -6,6 +6,7 @@ import json
 import sqlite3
 import tempfile
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 
 from benchmarks.conformance.case import Expected, case, lines_file
@@ -30,21 +31,28 @@ def lost_head(s: Session) -> Expected:
 
 @case("C05", "neither file complete")
 def neither_complete(s: Session) -> Expected:
-    """The transcript lacks its first messages, the bounded trajectory has one of them: both are used, the gap said."""
+    """The transcript lacks its first messages, the bounded trajectory the last: both are used once, the gap is said."""
     for number in range(3):
         s.user(f"ask {number}")
         s.assistant(f"answer {number}")
-    event = {
-        "traceSchema": "openclaw-trajectory", "schemaVersion": 1, "type": "prompt.submitted", "seq": 1,
-        "ts": s.records[1]["timestamp"], "sessionId": s.session_id, "data": {"prompt": "ask 0"},
-    }  # fmt: skip
+    for record in s.records[1:]:
+        record["message"]["timestamp"] = 1000 * int(datetime.fromisoformat(record["timestamp"]).timestamp())
+    envelope = {"traceSchema": "openclaw-trajectory", "schemaVersion": 1, "sessionId": s.session_id, "runId": "r"}
+    snapshot = [record["message"] for record in s.records[1:5]]
+    times = [record["timestamp"] for record in s.records]
+    events = [
+        {**envelope, "type": "prompt.submitted", "seq": 1, "ts": times[1], "data": {"prompt": "ask 0"}},
+        {**envelope, "type": "model.completed", "seq": 2, "ts": times[4], "data": {"messagesSnapshot": snapshot}},
+    ]
     files = lines_file(s, [s.lines()[0], *s.lines()[3:]])
-    files[f"{s.session_id}.trajectory.jsonl"] = json.dumps(event).encode() + b"\n"
+    files[f"{s.session_id}.trajectory.jsonl"] = b"".join(json.dumps(event).encode() + b"\n" for event in events)
+    rest = ["user: ask 1", "say: answer 1", "user: ask 2", "say: answer 2"]
     return Expected(
         files=files,
-        views=[["user: ask 0", "user: ask 1", "say: answer 1", "user: ask 2", "say: answer 2"]],
+        views=[["user: ask 0", "say: answer 0", *rest]],
+        messages=[["user: ask 0", "context say: answer 0", *rest]],
         classes=["incomplete"],
-        stated=[(2, "head_gap"), (2, "head_gap"), (2, "recovered_prompt")],
+        stated=[(2, "head_gap"), (2, "head_gap"), (2, "recovered_head")],
         ledger={"kept:header": 1, "kept:step": 4},
         tell=[2],
     )
