@@ -48,6 +48,7 @@ def a_tree(root: Path) -> Path:
     return home
 
 
+@pytest.mark.slow
 def test_the_command_says_what_it_took_by_kind_and_what_it_left_by_reason(tmp_path: Path) -> None:
     from clawgym_dag.cli.main import root
 
@@ -78,6 +79,7 @@ def test_the_command_says_what_it_took_by_kind_and_what_it_left_by_reason(tmp_pa
     built(Context(lake.open(tmp_path / "lake"), Profile()))
 
 
+@pytest.mark.slow
 @pytest.mark.openclaw
 def test_a_tree_of_the_pinned_version_is_read_whole(context: Context, tmp_path: Path) -> None:
     """A session with a sub-agent, run by the real gateway: transcripts, events, books; parent and version known."""
