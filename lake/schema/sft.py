@@ -26,7 +26,9 @@ SFT_EXAMPLES = Table(
         Column("score", pa.float64(), "Its value"),
         Column("turns", pa.int32(), "Assistant turns"),
         Column("tool_calls", pa.int32(), "Tool calls"),
-        Column("messages", pa.large_string(), "JSON list of OpenAI chat messages"),
+        Column(
+            "messages", pa.large_string(), "JSON list of OpenAI chat messages; answers of weight 0 are not trained on"
+        ),
         Column("tools", pa.large_string(), "JSON list of tool schemas"),
         Column("context_differs", pa.float64(), "From the trajectory", nullable=True, unit="ratio"),
         Column("content_sha256", pa.string(), "Digest of messages and tools without call ids, for dedup"),

@@ -63,7 +63,11 @@ TRAJECTORIES = Table(
         ),
         Column("started_at", TIMESTAMP, "First record", nullable=True),
         Column("ended_at", TIMESTAMP, "Last record", nullable=True),
-        Column("messages", pa.large_string(), "The linear conversation: JSON list of OpenAI chat messages, masked"),
+        Column(
+            "messages",
+            pa.large_string(),
+            "The linear conversation: JSON list of OpenAI chat messages, masked; an answer of weight 0 is context only",
+        ),
         Column("tools", pa.large_string(), "JSON list of tool schemas served, null when not recorded", nullable=True),
         Column(
             "context_differs",

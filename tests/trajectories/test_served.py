@@ -114,7 +114,7 @@ def test_without_a_proxy_log_the_lost_turn_comes_from_the_trajectory_events() ->
     session = clean_session(ref, own, recovery(None, trace, None))
     names = [call.name for step in session.branches[0].steps for call in step.calls]
     assert names == ["read", "exec", "edit", "write", "nonexistent_tool", "read"]
-    assert trace.harness == "2026.9.6" and trace.system is not None and len(trace.tools or []) == 6
+    assert trace.harness == "openclaw 2026.9.6" and trace.system is not None and len(trace.tools or []) == 6
     assert (trace.tools or [])[0]["type"] == "function"
 
 
