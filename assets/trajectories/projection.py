@@ -20,7 +20,8 @@ from assets.trajectories.join import Joined, context_differs, join, recovery, st
 from assets.trajectories.render import Context, Renderer, Rows
 from assets.trajectories.rules import RULES
 from assets.trajectories.served import Served, read_served
-from assets.trajectories.sources import CALLS, Group, Source, groups
+from assets.trajectories.sources import CALLS, TRANSCRIPTS, Group, Source, groups
+from assets.trajectories.superseded import only_here
 from assets.trajectories.trace import Trace, read_trace
 from assets.trajectories.unlogged import session_of_calls
 from lake import Projection, View, rows_table
@@ -70,7 +71,36 @@ def _group(group: Group, attempt: Mapping[str, Json] | None, copies: Copies, row
         made |= joined.made.keys()
         _render(renderer, session, attempt, served, traces.get(session.ref.session_id or ""), joined)
         places[session.ref.source_id] = _trajectory_of(session)
+    recovered = _only_in_superseded(group, sessions, copies)
+    for session in recovered.values():
+        _render(renderer, session, attempt, None, None, Joined())
     _state_all(group, renderer, sessions, served, traces, made, places)
+    _state_superseded(group, renderer, recovered)
+
+
+def _only_in_superseded(
+    group: Group, sessions: list[CleanSession], copies: Copies
+) -> dict[tuple[str, int], CleanSession]:
+    """What only superseded versions of foreign sources hold, newest first; by source and version."""
+    found: dict[tuple[str, int], CleanSession] = {}
+    for source in reversed(group.superseded if group.attempt_id is None else []):
+        if source.ref.kind not in TRANSCRIPTS:
+            continue
+        session = only_here(clean_source(source.ref, source.rows), [*sessions, *found.values()])
+        if session is not None:
+            copies.mark(session)
+            found[source.ref.source_id, source.ref.version] = session
+    return found
+
+
+def _state_superseded(group: Group, renderer: Renderer, recovered: Mapping[tuple[str, int], CleanSession]) -> None:
+    """Findings and ledger of superseded versions."""
+    for source in group.superseded:
+        session = recovered.get((source.ref.source_id, source.ref.version))
+        if session is None:
+            renderer.findings(source.ref, Findings(), _all(source, "dropped", "superseded_version"), {})
+        else:
+            renderer.findings(session.ref, session.findings, session.findings.ledger(), _trajectory_of(session))
 
 
 def _render(
@@ -139,8 +169,6 @@ def _state_all(
     extra = [source for sources in group.traces.values() for source in sources[1:]]
     for source in [*group.others, *group.calls[1:], *extra]:
         renderer.findings(source.ref, Findings(), _all(source, "kept", "evidence"), {})
-    for source in group.superseded:
-        renderer.findings(source.ref, Findings(), _all(source, "dropped", "superseded_version"), {})
 
 
 def _all(source: Source, disposition: str, rule: str) -> Counter[tuple[str, str]]:

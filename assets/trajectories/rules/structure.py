@@ -50,5 +50,9 @@ FIRST_KEPT_MISSING = rule(
     severity="warning",
 )  # fmt: skip
 RESET = rule("context_reset", "noted", "The context was emptied here.")
+ONLY_HERE = rule(
+    "only_in_superseded_version", "noted",
+    "An answer that no later version of its source holds: the source was rewritten since.", severity="warning",
+)  # fmt: skip
 SUPERSEDED = rule("superseded_version", "dropped", "A version of a source of which a later state is cleaned instead.")
 COPIED = rule("copied_context", "noted", "This turn is in an earlier source already; not counted or trained again.")
