@@ -21,8 +21,8 @@ from lake.store import configuration
 _UNUSABLE: Final = set("%[]|^\\")
 """Characters the Delta writer takes for something else in a path."""
 
-_OURS: Final = {"locks", "lake.json.tmp"}
-"""What may be in a folder that is just becoming a lake."""
+_UNFINISHED: Final = "lake.json.tmp"
+"""Lies in a folder from before the first table is made until all are: whatever else is there, it becomes a lake."""
 
 
 def open(path: str | Path | None = None, *, create: bool = True) -> Lake:  # noqa: A001 - lake.open() is the public name
@@ -38,7 +38,8 @@ def open(path: str | Path | None = None, *, create: bool = True) -> Lake:  # noq
         raise UsageError(f"the lake cannot be in {str(root)!r}: Delta tables allow no {wrong[0]!r} in their path")
     marker = root / "lake.json"
     if not marker.exists():
-        foreign = sorted(p.name for p in root.iterdir() if p.name not in _OURS) if root.is_dir() else []
+        names = sorted(p.name for p in root.iterdir()) if root.is_dir() else []
+        foreign = [] if _UNFINISHED in names else [name for name in names if name != "locks"]
         if root.exists() and not root.is_dir():
             raise LakeError(f"{root} is a file; choose another folder with CLAWGYM_LAKE")
         if foreign and not marker.exists():
@@ -88,10 +89,11 @@ def _prepare(lake: Lake, marker: Path) -> None:
     """Create what is missing and say in `lake.json` that it is there; several processes may come at once."""
     with file_lock(lake.root / "locks" / "open.lock"):
         found = read_marker(marker) if marker.exists() else {"lake_id": uuid.uuid4().hex}
-        lake.store.ensure()
         text = canonical({**found, "lake_format": LAKE_FORMAT, "schema": schema_digest()}) + "\n"
-        temporary = lake.root / "lake.json.tmp"
+        temporary = lake.root / _UNFINISHED
         temporary.write_text(text, encoding="utf-8")
         fsync(temporary)
+        fsync(lake.root)
+        lake.store.ensure()
         temporary.rename(marker)
         fsync(lake.root)

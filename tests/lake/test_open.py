@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -46,6 +49,31 @@ def test_processes_may_create_it_at_once(tmp_path: Path) -> None:
     start = processes.barrier(4)
     assert processes.run_all([(open_at_once, (tmp_path / "lake", start))] * 4) == [0] * 4
     assert lake.open(tmp_path / "lake", create=False).table("events").num_rows == 0
+
+
+def create_and_die(root: Path, tables: int) -> None:
+    """Be killed when so many tables are there."""
+    tables_of: Any = DeltaTable
+    create = tables_of.create
+    made: list[str] = []
+
+    def killing(path: str, *args: Any, **kwargs: Any) -> Any:
+        if len(made) == tables:
+            os.kill(os.getpid(), signal.SIGKILL)
+        made.append(path)
+        return create(path, *args, **kwargs)
+
+    tables_of.create = killing
+    lake.open(root)
+
+
+@pytest.mark.parametrize("tables", [0, 1, 7])
+def test_a_lake_whose_creation_was_killed_is_created_by_the_next(tmp_path: Path, tables: int) -> None:
+    root = tmp_path / "lake"
+    assert processes.run(create_and_die, root, tables) == -signal.SIGKILL
+    assert not (root / "lake.json").exists()
+    assert lake.open(root).table("events").num_rows == 0
+    assert not list(root.glob("*.tmp"))
 
 
 def test_foreign_folder_is_left_alone(tmp_path: Path) -> None:
