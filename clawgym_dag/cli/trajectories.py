@@ -1,4 +1,4 @@
-"""`clawgym trajectories`: list and show what the cleaned logs say happened.
+"""`clawgym trajectories`: list, show and export what the cleaned logs say happened.
 
 Belongs here: the commands. Does not belong here: cleaning and export formats (`assets/trajectories`).
 """
@@ -11,9 +11,13 @@ from typing import Literal
 import click
 
 import lake
+from assets.trajectories.exports import FORMATS, Filters
+from assets.trajectories.exports import export as write_export
+from assets.trajectories.exports.atif import VERSIONS
 from clawgym_dag.cli.framework import as_of_option, command, json_option, lake_option, limit_option
-from clawgym_dag.cli.output import print_json, print_record, print_rows, write_lines
+from clawgym_dag.cli.output import print_json, print_record, print_rows
 from clawgym_dag.cli.read import Row, find, query
+from lake.errors import UsageError
 
 
 @click.group("trajectories")
@@ -117,51 +121,70 @@ def step_lines(step: Row, calls: list[Row], full: bool, keep: int = 6) -> list[s
     examples=[
         "clawgym trajectories export --to trajectories.jsonl",
         "clawgym trajectories export --to weak.jsonl --policy weak --arguments object",
+        "clawgym trajectories export --to atif --format atif --counted",
+        "clawgym trajectories export --to dataset --format hf --class normal --min-score 0.5",
     ],
 )
-@click.option("--to", "target", type=click.Path(path_type=Path, dir_okay=False), required=True, help="The file.")
+@click.option("--to", "target", type=click.Path(path_type=Path), required=True, help="The file or folder to write.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(list(FORMATS)),
+    default="trl",
+    show_default=True,
+    help="trl and sharegpt: JSON lines. atif: JSON lines for a name in .jsonl, else a folder. hf, scout: a folder.",
+)
 @click.option("--policy", help="Only policies that contain this.")
+@click.option("--task", help="Only tasks whose id contains this.")
+@click.option("--class", "class_", help="Only this class: normal, aborted, failed, truncated, …")
+@click.option("--counted", is_flag=True, help="Only counted attempts: one of each rollout, no logs of others.")
+@click.option("--min-score", type=click.FloatRange(0, 1), help="Only with at least this score of the code verifier.")
 @click.option(
     "--arguments",
     type=click.Choice(["string", "object"]),
-    default="string",
-    show_default=True,
-    help="Tool-call arguments as JSON text or as objects.",
+    help="trl: tool-call arguments as JSON text (the default) or as objects.",
 )
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@click.option("--atif-version", type=click.Choice(VERSIONS), help="atif: the version stated; 1.7 where not given.")
+@click.option("--force", is_flag=True, help="Replace an earlier export.")
 @as_of_option()
 @lake_option()
 @json_option()
 def export(
     target: Path,
+    format_: str,
     policy: str | None,
-    arguments: Literal["string", "object"],
+    task: str | None,
+    class_: str | None,
+    counted: bool,
+    min_score: float | None,
+    arguments: Literal["string", "object"] | None,
+    atif_version: str | None,
     force: bool,
     as_of: str | None,
     lake_path: str | None,
     as_json: bool,
 ) -> None:
-    """Write trajectories in TRL's conversational form, a JSON line each, and say what that form cannot hold.
+    """Write trajectories in a format of others, and say what that format cannot hold.
 
-    The same lake gives the same bytes. Secrets are masked.
+    The same lake gives the same bytes. Secrets are masked. The report names the snapshot and lies in the folder, or
+    beside the file.
     """
-    from assets.trajectories.exports.trl import export_lines, loss_report
-
-    opened = lake.open(lake_path, create=False)
-    chosen = "from trajectories where ($policy is null or contains(policy, $policy))"
-    params = {"policy": policy}
-    rows = query(opened, f"select * {chosen} order by trajectory_id", params, as_of=as_of)
-    steps = query(
-        opened,
-        f"select * from steps semi join (select trajectory_id {chosen}) using (trajectory_id)"  # noqa: S608 - own text
-        " order by trajectory_id, step",
-        params,
+    if arguments is not None and format_ != "trl":
+        raise UsageError(f"--arguments is for --format trl; {format_} has one form of them")
+    if atif_version is not None and format_ != "atif":
+        raise UsageError(f"--atif-version is for --format atif, not {format_}")
+    report = write_export(
+        lake.open(lake_path, create=False),
+        target,
+        format=format_,
+        filters=Filters(policy, task, class_, counted, min_score),
+        arguments=arguments or "string",
+        atif_version=atif_version or VERSIONS[0],
         as_of=as_of,
+        force=force,
     )
-    written = write_lines(target, export_lines(rows, arguments=arguments), force=force)
-    lost = loss_report(rows, steps)
     if as_json:
-        print_json({"path": str(target), "rows": written, "trajectories": len(rows), "not_held": lost})
+        print_json({"path": str(target), **report})
         return
-    click.echo(f"{written} of {len(rows)} trajectories in {target}")
-    print_record({f"not held: {what}": count for what, count in lost.items()} or {"not held": "nothing"}, as_json=False)
+    click.echo(f"{report['exported']} of {report['trajectories']} trajectories in {target}")
+    print_record({f"not held: {what}": count for what, count in report["not_held"].items()}, as_json=False)

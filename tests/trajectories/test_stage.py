@@ -1,4 +1,4 @@
-"""The stage over a lake: rows, checks that pass and checks that fail, determinism, masking everywhere, exports."""
+"""The stage over a lake: rows, checks that pass and checks that fail, determinism, masking everywhere."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from assets.logs.readers.database import DatabaseReader
 from assets.rollouts import STAGE as ROLLOUTS
 from assets.stage import Context
 from assets.trajectories import STAGE
-from assets.trajectories.exports.trl import export_lines, loss_report
 from lake import Lake, rows_table
 from lake.engine import SQL_ROOT
 from tests.trajectories.attempts import FIXTURES, context, make_attempt, state_attempt
@@ -106,19 +105,6 @@ def test_a_second_build_gives_the_same_and_does_nothing(built: Context) -> None:
     assert built.lake.build(STAGE.projection).skipped
     again = built.lake.build(STAGE.projection, force=True)
     assert not again.skipped and all(built.lake.table(name).equals(before[name]) for name in TABLES)
-
-
-def test_exports_are_json_lines_that_say_what_they_lose(built: Context) -> None:
-    rows = built.lake.rows("trajectories")
-    lines = [json.loads(line) for line in export_lines(rows)]
-    report = loss_report(rows, built.lake.rows("steps"))
-    assert report["exported"] == len(lines) > 0 and report["trajectories"] == len(rows)
-    assert report["without_answer"] == len(rows) - len(lines)
-    assert report["thinking_texts"] > 0 and report["error_flags"] > 0
-    objects = [json.loads(line) for line in export_lines(rows, arguments="object")]
-    calls = [call for line in objects for m in line["messages"] for call in m.get("tool_calls", ())]
-    assert calls and all(isinstance(call["function"]["arguments"], dict) for call in calls)
-    assert list(export_lines(rows)) == list(export_lines(reversed(rows)))
 
 
 def test_the_loss_check_fails_when_a_record_has_no_fate(tmp_path: Path) -> None:

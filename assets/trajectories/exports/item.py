@@ -1,0 +1,155 @@
+"""What a format is given: one trajectory with its steps, calls and everything known around it; and JSON that holds.
+
+Belongs here: the types, and reading and writing JSON values. Does not belong here: queries (`selection`), any format.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from lake.ids import Json
+
+Row = Mapping[str, Any]
+"""A row by column name."""
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class Item:
+    """One trajectory."""
+
+    row: Row
+    """Columns of `trajectories`, and those `sql/trajectories/export_rows.sql` adds."""
+    steps: list[Row]
+    """Rows of `steps`, in order."""
+    calls: list[Row]
+    """Rows of `tool_calls`, by (step, call_index)."""
+    exact_calls: int = 0
+    """Model calls with exact token ids, which no format may hold: they spell out what was masked."""
+
+    @property
+    def trajectory_id(self) -> str:
+        """Its id."""
+        return str(self.row["trajectory_id"])
+
+    @cached_property
+    def messages(self) -> list[dict[str, Json]]:
+        """The linear conversation."""
+        return list(read_json(self.row["messages"]))
+
+    @cached_property
+    def tools(self) -> list[Json]:
+        """Schemas of the tools served; empty where not recorded."""
+        return list(read_json(self.row["tools"])) if self.row["tools"] is not None else []
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether there is anything to learn from: an answer that is not only context (`weight` 0)."""
+        return any(message["role"] == "assistant" and message.get("weight") != 0 for message in self.messages)
+
+    @property
+    def agent(self) -> tuple[str | None, str | None]:
+        """Name and version of the agent software: what the log says, else what the attempt was planned with."""
+        stated = self.row.get("harness") or self.row["attempt_harness"]
+        if stated is None:
+            return "openclaw" if str(self.row["source_kind"]).startswith("openclaw") else None, None
+        name, _, version = str(stated).replace("@", " ").rpartition(" ")
+        if not name or not (version[0].isdigit() or version == "unknown"):
+            return str(stated), None
+        return name, None if version == "unknown" else version
+
+    @property
+    def agent_label(self) -> str | None:
+        """The same as `name@version`, or what is known of it."""
+        name, version = self.agent
+        return f"{name}@{version}" if version is not None else name
+
+    @property
+    def spoken(self) -> list[Row]:
+        """Steps that stand in the conversation."""
+        return [step for step in self.steps if step["in_messages"] is not False]
+
+
+@dataclass(frozen=True)
+class Child:
+    """A trajectory of a session that another session started."""
+
+    trajectory_id: str
+    session_id: str
+    session_key: str | None
+    known_by: str
+
+
+@dataclass(frozen=True)
+class About:
+    """What a format knows of the export as a whole."""
+
+    snapshot_id: str
+    filters: Mapping[str, Json]
+    """Those that were given."""
+    arguments: Literal["string", "object"] = "string"
+    """Tool-call arguments as JSON text or as an object, where the format allows both."""
+    atif_version: str = "1.7"
+    single_file: bool = True
+    """One JSON Lines file rather than a folder, where the format allows both."""
+    children: Mapping[tuple[str, str], list[Child]] = field(default_factory=dict)
+    """By (home, session id) of the parent."""
+    parents: Mapping[str, str] = field(default_factory=dict)
+    """Session id of the parent, by trajectory id of the child."""
+
+
+@dataclass
+class Tally:
+    """Counts while a format writes."""
+
+    trajectories: int = 0
+    """Chosen by the filters."""
+    exported: int = 0
+    not_held: Counter[str] = field(default_factory=Counter)
+    """What the form cannot hold, or not as the tables do, by what."""
+
+    def expect(self, *names: str) -> None:
+        """Names that are reported even when nothing was lost."""
+        for name in names:
+            self.not_held[name] += 0
+
+
+Writer = Callable[[Iterable[Item], Path, About, Tally], None]
+"""A format: writes the items to a path that is not there yet (a file or a folder), and counts."""
+
+
+def read_json(text: str) -> Json:
+    """A JSON value of the tables. Numbers no JSON holds (NaN, infinities, 1e999) come back as their text."""
+    return json.loads(text, parse_constant=str, parse_float=_finite)
+
+
+def _finite(text: str) -> float | str:
+    value = float(text)
+    return value if math.isfinite(value) else text
+
+
+def to_json(value: Json) -> str:
+    """JSON text without spaces, in the value's own order; always UTF-8: a lone surrogate stays an escape."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text if text.isascii() else _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def to_text(value: str) -> str:
+    """Text that UTF-8 can hold."""
+    return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
+
+
+def write_lines(lines: Iterable[Json], to: Path) -> None:
+    """JSON Lines."""
+    with to.open("w", encoding="utf-8", newline="\n") as file:
+        for line in lines:
+            file.write(to_json(line) + "\n")
