@@ -22,6 +22,9 @@ from lake.reader import Reader
 from lake.schema import TABLES
 from lake.settings import lake_root
 
+QUERY_SECONDS = 20.0
+"""Most time a query that somebody typed may take."""
+
 Row = dict[str, Any]
 
 _SECONDS_BETWEEN_LOOKS = 2.0
@@ -107,14 +110,11 @@ def ask(query: str, limit: int) -> tuple[pa.Table, bool]:
     """Rows of a query somebody typed, at most `limit`, and whether there were more.
 
     Raises:
-        UsageError: it is something else than a query.
+        UsageError: it is something else than a query, or takes longer than `QUERY_SECONDS`.
         duckdb.Error: it does not run.
     """
     state = current()
-    opened = _open(state.root)
-    relation = opened.sql(query, as_of=state.as_of, read_only=True)
-    found = relation.limit(limit + 1).to_arrow_table()
-    return found.slice(0, limit), found.num_rows > limit
+    return _reader(state.key, state.root, state.as_of).answer(query, limit=limit, seconds=QUERY_SECONDS)
 
 
 def blob(sha256: str) -> bytes | None:

@@ -39,6 +39,12 @@ def block(text: str, *, language: str | None = None, whole: int | None = None, t
         st.caption(f"The first {len(text):,} of {whole:,} characters.")
 
 
+def say_masked(count: int) -> None:
+    """Say that secrets were masked in what stands above, where any were."""
+    if count:
+        st.caption(f"n = {count} secrets masked here; the lake keeps the bytes as they were.")
+
+
 def arguments(text: str) -> str:
     """The JSON arguments of a call laid out for reading: one name a line, long texts under their name.
 

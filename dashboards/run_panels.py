@@ -10,17 +10,17 @@ import json
 
 import streamlit as st
 
-from dashboards.connection import Row, blob, explanation, rows
+from dashboards.connection import Row, explanation, rows
+from dashboards.contents import text_of
 from dashboards.filters import page_key, page_number, pages
-from dashboards.plain import arguments, block, escape, facts, language_of, number, size
+from dashboards.plain import arguments, block, escape, facts, language_of, number, say_masked, size
+from lake.masking import Masker
 
 STEPS_A_PAGE = 20
 CHARACTERS = 4_000
 """Characters of a text shown at first."""
 MANY_CHARACTERS = 400_000
 """Characters shown when asked for whole texts."""
-FILE_LIMIT = 200_000
-"""Bytes of a file that are shown."""
 CHANGE_COLORS = {"added": "green", "modified": "orange", "removed": "red", "unchanged": "gray"}
 ROLE_COLORS = {"system": "gray", "user": "violet", "assistant": "blue", "tool": "gray"}
 
@@ -129,28 +129,28 @@ def files(run: Row) -> None:
 
 
 def _file(row: Row) -> None:
-    before, after = _text(row["sha256_before"]), _text(row["sha256_after"])
+    masker = Masker()
+    before, after = (_text(row[name], masker) for name in ("sha256_before", "sha256_after"))
     if row["change"] == "modified" and before is not None and after is not None:
         lines = difflib.unified_diff(before.splitlines(), after.splitlines(), "before", "after", lineterm="")
-        block("\n".join(lines) or "(differs only in its last line end)", language="diff")
+        block("\n".join(lines) or "(differs only in its last line end, or in what is masked)", language="diff")
+        say_masked(masker.count)
         return
     text = before if row["change"] == "removed" else after
     if text is None:
         st.caption("Not a text file, over the limit, or its content is not in the lake.")
         return
     block(text or "(empty)", language=language_of(row["path"]))
+    say_masked(masker.count)
 
 
-def _text(sha256: str | None) -> str | None:
-    """A file's text; null when it is no text or not there. Long ones are cut and say so."""
-    data = blob(sha256) if sha256 else None
-    if data is None:
+def _text(sha256: str | None, masker: Masker) -> str | None:
+    """A file's text, masked; null when it is no text or not there. Long ones are cut and say so."""
+    found = text_of(sha256, masker) if sha256 else None
+    if found is None:
         return None
-    try:
-        text = data[:FILE_LIMIT].decode("utf-8", "ignore" if len(data) > FILE_LIMIT else "strict")
-    except UnicodeDecodeError:
-        return None
-    return text if len(data) <= FILE_LIMIT else f"{text}\n… cut after {FILE_LIMIT:,} of {len(data):,} bytes"
+    cut = f"\n… cut; the file has {found.whole:,} bytes"
+    return found.text + cut if found.cut else found.text
 
 
 def verdict(run: Row) -> None:

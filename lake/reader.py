@@ -17,6 +17,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from lake.deadline import deadline
 from lake.engine import EngineKind, Engines, Place, check_read_only, create_view, mentioned, quote, view_definitions
 from lake.errors import LakeError
 from lake.ids import Json
@@ -104,21 +105,53 @@ class Reader:
         """
         if read_only:
             check_read_only(query)
-        engine: EngineKind = "person" if read_only else "code"
+        return self._related(query, params, "person" if read_only else "code", lambda cursor: None)
+
+    def answer(self, query: str, *, limit: int, seconds: float) -> tuple[pa.Table, bool]:
+        """Rows of a query that a person typed, as `sql` with `read_only`, bounded in number and time.
+
+        Args:
+            query: SQL.
+            limit: most rows.
+            seconds: most time.
+
+        Returns:
+            The rows, and whether there were more.
+
+        Raises:
+            UsageError: it is not a query, or was not done in time.
+            duckdb.Error: it does not run.
+        """
+        check_read_only(query)
+        with deadline(seconds) as limits:
+            found = self._related(query, None, "person", limits.watch).limit(limit + 1).to_arrow_table()
+        return found.slice(0, limit), found.num_rows > limit
+
+    def _related(
+        self, query: str, params: Params, engine: EngineKind, opened: Callable[[duckdb.DuckDBPyConnection], None]
+    ) -> duckdb.DuckDBPyRelation:
+        """The relation of a query; `opened` is told of each cursor before anything runs on it."""
         definitions = view_definitions()
         known = set(TABLES) | set(definitions)
         wanted = mentioned(query, known, definitions)
         try:
-            return self._relation(query, params, wanted, definitions, engine)
+            return self._relation(query, params, wanted, definitions, engine, opened)
         except duckdb.CatalogException:
             if wanted == known:
                 raise
-            return self._relation(query, params, known, definitions, engine)
+            return self._relation(query, params, known, definitions, engine, opened)
 
     def _relation(
-        self, query: str, params: Params, wanted: set[str], definitions: Mapping[str, str], engine: EngineKind
+        self,
+        query: str,
+        params: Params,
+        wanted: set[str],
+        definitions: Mapping[str, str],
+        engine: EngineKind,
+        opened: Callable[[duckdb.DuckDBPyConnection], None],
     ) -> duckdb.DuckDBPyRelation:
         cursor = self.cursor([name for name in TABLES if name in wanted], engine)
+        opened(cursor)
         for name, definition in definitions.items():
             if name in wanted:
                 create_view(cursor, name, definition)

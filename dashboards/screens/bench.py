@@ -20,6 +20,7 @@ def table(found: list[Row]) -> None:
             {
                 "policy": row["policy"],
                 "mean (95 % interval)": interval(row),
+                "of": row["score_column"],
                 "n": row["n"],
                 "without a score": row["n_null"],
                 "tasks": row["tasks"],
@@ -36,8 +37,54 @@ def table(found: list[Row]) -> None:
         st.caption(escape(f"{', '.join(row['policy'] for row in found if row['label'] == label)}: {label}."))
 
 
-def group(title: str, note: str, found: list[Row], categories: list[Row], color: str) -> None:
-    """One kind of policies: table, suite interval, categories."""
+def comparison(title: str, pairs: list[Row]) -> None:
+    """Two runs of one kind of policies, task by task: the difference with its interval, and tasks that changed side."""
+    st.subheader("Two runs compared")
+    if not pairs:
+        st.caption("n = 0 pairs: it takes two runs of this suite version by the same score.")
+        return
+    at = st.selectbox(
+        "Runs",
+        range(len(pairs)),
+        format_func=lambda i: "{first_policy} ({first_run_id:.8}) → {second_policy} ({second_run_id:.8})".format_map(
+            pairs[i]
+        ),
+        key=f"b_pair_{title}",
+    )
+    pair = pairs[at]
+    for column, (label, value) in zip(
+        st.columns(4),
+        (
+            ("Second minus first", signed(pair)),
+            ("p (sign flips)", number(pair["p_value"], 3)),
+            ("Better · worse · equal", f"{pair['better']} · {pair['worse']} · {pair['equal']}"),
+            ("Gained · lost", f"{len(pair['gained'])} · {len(pair['lost'])}"),
+        ),
+        strict=True,
+    ):
+        column.metric(label, value)
+    st.caption(
+        f"Mean {escape(pair['score_column'])} over n = {pair['tasks']} tasks that both runs have a score for: "
+        f"{number(pair['first_mean'], 3)}, then {number(pair['second_mean'], 3)}. The 95 % interval is a paired "
+        "bootstrap over tasks. Gained and lost are tasks that only one of the two passes in most attempts."
+    )
+    flips = rows("bench/flips", first_run_id=pair["first_run_id"], second_run_id=pair["second_run_id"])
+    if flips:
+        st.dataframe(flips, hide_index=True)
+    else:
+        st.caption("n = 0 tasks changed side.")
+
+
+def signed(pair: Row) -> str:
+    """The difference of a pair with its interval."""
+    if pair["difference"] is None:
+        return "–"
+    text = f"{pair['difference']:+.3f}"
+    return text if pair["low"] is None else f"{text} ({pair['low']:+.3f} to {pair['high']:+.3f})"
+
+
+def group(title: str, note: str, found: list[Row], categories: list[Row], pairs: list[Row], color: str) -> None:
+    """One kind of policies: table, suite interval, categories, two runs compared."""
     st.header(title)
     st.caption(note)
     if not found:
@@ -56,6 +103,7 @@ def group(title: str, note: str, found: list[Row], categories: list[Row], color:
         of_policy = [row for row in mine if row["policy"] == shown]
         if of_policy:
             st.altair_chart(figures.intervals(of_policy, label="scope_value", title="mean score", color=color))
+    comparison(title, pairs)
 
 
 def task_scores(found: list[Row]) -> None:
@@ -92,6 +140,7 @@ def page() -> None:
     )
     of_suite = [row for row in found if (row["suite"], row["suite_version"]) == (suite, version)]
     categories = rows("bench/categories", suite=suite, suite_version=version)
+    pairs = rows("bench/comparisons", suite=suite, suite_version=version)
     st.caption(
         f"Suite {escape(suite)}: n = {max(row['tasks'] for row in of_suite):,} tasks. "
         "Intervals are 95 %, by bootstrap over tasks. Attempts that infrastructure, verifier or judge left without a "
@@ -102,6 +151,7 @@ def page() -> None:
         "Policies that are language models.",
         [row for row in of_suite if row["policy_kind"] != "scripted"],
         categories,
+        [pair for pair in pairs if not pair["scripted"]],
         figures.BLUE,
     )
     group(
@@ -109,6 +159,7 @@ def page() -> None:
         "They follow plans written with the tasks: their scores check the harness and are not comparable with models'.",
         [row for row in of_suite if row["policy_kind"] == "scripted"],
         categories,
+        [pair for pair in pairs if pair["scripted"]],
         figures.TEAL,
     )
     task_scores(of_suite)

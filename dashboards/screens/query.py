@@ -12,10 +12,11 @@ import pyarrow as pa
 import streamlit as st
 
 import sql
-from dashboards.connection import ask, current
+from dashboards.connection import QUERY_SECONDS, ask, current
 from dashboards.plain import block, escape
 from lake.engine import view_definitions
 from lake.errors import UsageError
+from lake.masking import Masker
 from lake.schema import TABLES
 
 LIMIT = 1000  # rows shown of an answer
@@ -23,9 +24,13 @@ OWN = "your own"
 FIRST = "select position, label, n, detail from funnel order by position"
 
 
-def without_bytes(answer: pa.Table) -> pa.Table:
-    """Binary columns as their sizes: raw records and blobs may hold what is masked everywhere else."""
+def shown_cells(answer: pa.Table) -> pa.Table:
+    """Bytes as their sizes, and texts masked: raw records and blobs may hold what is masked everywhere else."""
+    masker = Masker()
     for index, field in enumerate(answer.schema):
+        if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
+            texts = [None if value is None else masker.mask(value) for value in answer.column(index).to_pylist()]
+            answer = answer.set_column(index, field.name, pa.array(texts, field.type))
         if pa.types.is_binary(field.type) or pa.types.is_large_binary(field.type):
             sizes = ["–" if value is None else f"{len(value):,} bytes" for value in answer.column(index).to_pylist()]
             answer = answer.set_column(index, field.name, pa.array(sizes, pa.string()))
@@ -59,7 +64,7 @@ def run(query: str) -> None:
     spent = time.perf_counter() - started
     shown = f"first {LIMIT:,} rows of more" if more else f"n = {answer.num_rows:,} rows"
     st.caption(f"{shown} · {spent:.2f} s")
-    st.dataframe(without_bytes(answer), hide_index=True)
+    st.dataframe(shown_cells(answer), hide_index=True)
 
 
 def reference() -> None:
@@ -90,7 +95,8 @@ def page() -> None:
     """The page."""
     st.title("SQL")
     st.caption(
-        "Queries only, over this lake only; bytes of raw records are shown as their size. "
+        f"Queries only, over this lake only, {QUERY_SECONDS:g} s and {LIMIT:,} rows at most; secrets are masked, bytes "
+        "shown as their size. "
         "The same on the command line: `clawgym sql -f sql/examples/….sql`."
     )
     current()

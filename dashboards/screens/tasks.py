@@ -10,9 +10,11 @@ import json
 import streamlit as st
 
 from dashboards import reviews
-from dashboards.connection import Row, blob, rows
+from dashboards.connection import Row, rows
+from dashboards.contents import text_of
 from dashboards.filters import PAGE, page_key, page_number, pages, said, several
-from dashboards.plain import block, escape, facts, language_of, number, size
+from dashboards.plain import block, escape, facts, language_of, number, say_masked, size
+from lake.masking import Masker
 
 PANELS = ("Instruction and inputs", "Verifier", "Audit", "Attempts", "Reviews")
 
@@ -141,12 +143,14 @@ def contents(manifest: list[Row], key: str) -> None:
         format_func=lambda at: f"{manifest[at]['path']}  ({size(manifest[at]['size'])})",
         key=key,
     )
-    data = blob(manifest[chosen]["sha256"])
-    if data is None:
+    found = text_of(manifest[chosen]["sha256"], Masker(), replace=True)
+    if found is None:
         st.caption("Its content is not in the lake.")
         return
-    text = data[:200_000].decode("utf-8", "replace")
-    block(text or "(empty)", language=language_of(manifest[chosen]["path"]), whole=len(text) + len(data[200_000:]))
+    block(found.text or "(empty)", language=language_of(manifest[chosen]["path"]))
+    if found.cut:
+        st.caption(f"The first {len(found.text):,} characters of {found.whole:,} bytes.")
+    say_masked(found.masked)
 
 
 def verifier(task: Row) -> None:

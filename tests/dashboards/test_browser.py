@@ -203,6 +203,7 @@ def test_bench(page: Page, address: str, mini: Lake, shots: Path) -> None:
     assert row is not None
     sees_cells(page, row[0])
     sees(page, "scripted teacher: checks the harness, not a model")
+    sees(page, "Two runs compared")
     shoot(page, shots / "bench.png")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import lake as lakes
-from lake import Lake
+from lake import Lake, rows_table
 from tests.dashboards.conftest import Open
 from tests.sql import minilake
 from tests.sql.miniruns import HOSTILE
@@ -258,6 +259,22 @@ def test_bench_keeps_teachers_and_models_apart(open_page: Open, mini: Lake) -> N
     assert strong["mean (95 % interval)"] == "{:.3f} ({:.3f} to {:.3f})".format(*map(float, row[2:]))
 
 
+def test_bench_compares_two_runs_of_one_kind(open_page: Open, mini: Lake) -> None:
+    app = open_page(mini.root, "bench")
+    pairs = [element for element in app.selectbox if str(element.key).startswith("b_pair_")]
+    assert [element.key for element in pairs] == ["b_pair_Scripted teachers"], "one model has nobody to compare with"
+    low, mean, high, lost = one(mini, "select low, difference, high, len(lost) from bench_comparisons")
+    shown = {element.label: element.value for element in app.metric}
+    assert shown["Second minus first"] == f"{float(mean):+.3f} ({float(low):+.3f} to {float(high):+.3f})"
+    assert shown["Gained · lost"].endswith(f"· {lost}")
+    flips = next(frame for frame in frames(app) if "change" in frame)
+    assert len(flips) == int(lost) > 0
+    assert set(flips["change"]) == {"lost"}
+    assert (flips["first_mean"] > flips["second_mean"]).all()
+    assert "n = 0 pairs" in captions(app)
+    assert set(frames(app)[0]["of"]) == {"score_code"}
+
+
 def test_sql_runs_an_example_and_own_queries(open_page: Open, mini: Lake) -> None:
     app = open_page(mini.root, "query")
     assert len(frames(app)[0]) == 10
@@ -330,3 +347,49 @@ def test_a_token_is_asked_for_on_every_page(open_page: Open, mini: Lake, monkeyp
         assert "not the token" in app.error[0].value
         app.text_input[0].input("a-long-enough-token").run()
         assert app.title
+
+
+def test_sql_masks_texts(open_page: Open, mini: Lake) -> None:
+    app = open_page(mini.root, "query")
+    ask(app, "select 'key sk-' || repeat('a1', 20) as text, 'x'::blob as bytes, null as nothing")
+    (row,) = frames(app)[0].to_dict("records")
+    assert row["text"].startswith("key [masked:openai_key:")
+    assert row["bytes"] == "1 bytes"
+
+
+def test_sql_stops_what_takes_too_long(open_page: Open, mini: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dashboards.connection.QUERY_SECONDS", 0.3)
+    app = open_page(mini.root, "query")
+    ask(app, "select sum(a.range * b.range % 7) from range(10000000) a, range(10000000) b")
+    (told,) = [element.value.replace("\\", "") for element in app.error]
+    assert "the query was stopped after 0.3 s" in told
+    monkeypatch.undo()
+    ask(open_page(mini.root, "query"), "select 1 as one")
+
+
+def ask(app: AppTest, query: str) -> None:
+    app.text_area(key="query").set_value(query).run()
+    app.button[0].click().run()
+    assert not app.exception
+
+
+def test_contents_of_files_are_masked(open_page: Open, tmp_path: Path) -> None:
+    """Inputs of a task and final files of a run, with what they were before."""
+    secret = "sk-" + "b7" * 20
+    opened = minilake.build(tmp_path / "lake", n=14)
+    (sha,) = opened.put_blobs([f"token {secret}\nfor ada.lovelace@corp.io\n".encode()])
+    tasks = opened.rows("tasks")
+    for task in tasks:
+        manifest = json.loads(task["input_manifest"])
+        task["input_manifest"] = json.dumps([{**entry, "sha256": sha} for entry in manifest])
+    opened.store.overwrite("tasks", rows_table("tasks", tasks), {})
+    files = [{**row, "sha256": None if row["sha256"] is None else sha} for row in opened.rows("final_files")]
+    opened.store.overwrite("final_files", rows_table("final_files", files), {})
+    (run,) = one(opened, "select trajectory_id from trajectories semi join final_files using (attempt_id) limit 1")
+    pages = [open_page(opened.root, "tasks", id=tasks[0]["task_id"])]
+    pages.append(panel(open_page(opened.root, "trajectories", id=run), "Files"))
+    for app in pages:
+        shown = "\n".join(codes(app))
+        assert secret not in shown and "ada.lovelace" not in shown
+        assert "[masked:openai_key:" in shown and "[masked:email:1]" in shown
+        assert "n = 2 secrets masked here" in captions(app)

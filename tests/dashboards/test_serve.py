@@ -12,6 +12,7 @@ import pytest
 
 from dashboards import __main__ as serve
 from lake.errors import SetupError, UsageError
+from lake.network import is_loopback
 
 
 def start(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -55,7 +56,7 @@ def test_an_open_address_with_a_token_is_served(monkeypatch: pytest.MonkeyPatch)
     ],
 )
 def test_loopback_is_recognised(host: str, expected: bool) -> None:
-    assert serve.is_loopback(host) is expected
+    assert is_loopback(host) is expected
 
 
 def test_an_impossible_port_is_refused() -> None:

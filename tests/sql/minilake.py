@@ -153,6 +153,37 @@ def _bench(sink: Sink, runs: list[miniruns.Run]) -> None:
             scopes["task", run.task.task_id].append(run)
         for (scope, value), members in sorted(scopes.items()):
             sink.add("bench_scores", [_score_row(policy, scope, value, members)])
+    strong, weak = (_task_means(by_policy[policy]) for policy in POLICIES)
+    if strong and weak:
+        sink.add("bench_comparisons", [_comparison_row(strong, weak)])
+
+
+def _task_means(runs: list[miniruns.Run]) -> dict[str, float]:
+    scores: dict[str, list[float]] = defaultdict(list)
+    for run in runs:
+        if run.score is not None:
+            scores[run.task.task_id].append(run.score)
+    return {task: sum(values) / len(values) for task, values in sorted(scores.items())}
+
+
+def _comparison_row(strong: dict[str, float], weak: dict[str, float]) -> dict[str, Json]:
+    """The two teachers side by side; its interval is a normal one."""
+    common = [task for task in strong if task in weak]
+    differences = [weak[task] - strong[task] for task in common]
+    mean = sum(differences) / len(common) if common else 0.0
+    spread = 1.96 * (sum((d - mean) ** 2 for d in differences)) ** 0.5 / max(len(common), 1)
+    first, second = (digest("demo", policy) for policy in POLICIES)
+    return {
+        "first_run_id": first, "second_run_id": second, "suite": "demo", "suite_version": digest("demo", length=16),
+        "first_policy": POLICIES[0], "second_policy": POLICIES[1], "scripted": True, "score_column": "score_code",
+        "tasks": len(common), "difference": mean, "low": mean - spread, "high": mean + spread, "p_value": 0.25,
+        "first_mean": sum(strong[task] for task in common) / max(len(common), 1),
+        "second_mean": sum(weak[task] for task in common) / max(len(common), 1),
+        "better": sum(d > 0 for d in differences), "worse": sum(d < 0 for d in differences),
+        "equal": sum(d == 0 for d in differences),
+        "gained": [task for task in common if weak[task] >= 0.999 > strong[task]],
+        "lost": [task for task in common if strong[task] >= 0.999 > weak[task]],
+    }  # fmt: skip
 
 
 def _score_row(policy: str, scope: str, value: str, members: list[miniruns.Run]) -> dict[str, Json]:
@@ -165,7 +196,8 @@ def _score_row(policy: str, scope: str, value: str, members: list[miniruns.Run])
     calls = sum(run.calls for run in members)
     return {
         "bench_run_id": digest("demo", policy), "suite": "demo", "suite_version": digest("demo", length=16),
-        "policy": policy, "policy_kind": policy.split(":")[0], "scope": scope, "scope_value": value, "score_column": "score_code",
+        "policy": policy, "policy_kind": policy.split(":")[0], "scope": scope, "scope_value": value,
+        "score_column": "score_code",
         "tasks": len({run.task.task_id for run in members}), "n": len(scores), "n_null": len(members) - len(scores),
         "mean": mean,
         "low": None if mean is None or spread is None else max(0.0, mean - spread),
