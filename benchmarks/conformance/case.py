@@ -20,6 +20,8 @@ from lake.ids import Json
 
 View = Sequence[str]
 _IMAGE: Final = re.compile(r"\[image[^\]]*\]")
+OWN: Final = "-"
+"""Of a case that is not in the collection."""
 _DAY_MINUTES: Final = 24 * 60
 
 
@@ -60,7 +62,7 @@ class Case:
 
     name: str
     of: str
-    """C01 … C26 of the collection of public reports, or `-`."""
+    """C01 … C26 of the collection of public reports, or `OWN`."""
     topic: str
     build: Build
     number: int

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import json
 import platform
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.conformance.case import Case
+from benchmarks.conformance.case import OWN, Case
 from benchmarks.conformance.elsewhere import ELSEWHERE
 from benchmarks.conformance.peers import PEERS, ROOT
 from benchmarks.conformance.score import Judgement
@@ -26,7 +25,8 @@ _INTRO: Final = """\
 # Conformance
 
 The published defects of recorded OpenClaw sessions, each generated as files with the right answer declared, and who
-gives it. Made by `make conformance`; the cases are functions in
+gives it. Numbers C01 to C26 are those of the collection of public reports; cases without one are of the same kind and
+were added. Made by `make conformance`; the cases are functions in
 [`benchmarks/conformance/cases`](../benchmarks/conformance/cases).
 
 Everybody is judged by the same: the clean view (turns, calls with their results, branches; ids and wording do not
@@ -55,7 +55,7 @@ def results(cases: Sequence[Case], ours: Judgements, peers: Mapping[str, Judgeme
         peers: by peer, right | wrong | silent | throws; or why it was not run.
     """
     rows = []
-    for case in sorted(cases, key=lambda case: (case.of == "-", case.of)):
+    for case in sorted(cases, key=lambda case: (case.of == OWN, case.of)):
         row: dict[str, Any] = {"case": case.name, "of": case.of, "topic": case.topic}
         row["ours"] = _OURS[ours[case.name].score]
         why = {}
@@ -88,10 +88,10 @@ def page(found: Mapping[str, Any]) -> str:
     for row in found["cases"]:
         cells = [row["topic"], row["of"], row["ours"], *(row[name] for name in names)]
         lines.append("| " + " | ".join(cells) + " |")
-    totals = [Counter(row[name] for row in found["cases"]) for name in ("ours", *names)]
-    lines.append(
-        f"| **right of {len(found['cases'])}** | | " + " | ".join(f"**{total['right']}**" for total in totals) + " |"
-    )
+    published = [row for row in found["cases"] if row["of"] != OWN]
+    for title, rows in (("right of the published", published), ("right of all", found["cases"])):
+        right = [sum(row[name] == "right" for row in rows) for name in ("ours", *names)]
+        lines.append(f"| **{title}** | | " + " | ".join(f"**{count} of {len(rows)}**" for count in right) + " |")
     for peer in found["peers"].values():
         if "not_run" in peer:
             lines += ["", f"`{peer['package']}` {peer['version']} was not run: {peer['not_run']}."]

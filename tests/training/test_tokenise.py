@@ -166,7 +166,7 @@ def test_an_answer_of_weight_0_is_served_and_never_trained_on(
     assert broken_invariant(encoder, weighted, whole) == "missing_turn"
     theirs: Json = tokenizer.apply_chat_template(
         [normalise(message) for message in messages],
-        tools=list(conversation.tools),
+        tools=[dict(tool) for tool in conversation.tools],
         return_dict=True,
         return_assistant_tokens_mask=True,
     )
