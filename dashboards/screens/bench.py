@@ -53,9 +53,10 @@ def comparison(title: str, pairs: list[Row]) -> None:
     )
     pair = pairs[at]
     for column, (label, value) in zip(
-        st.columns(4),
+        st.columns([3, 5, 3, 4, 3]),
         (
-            ("Second minus first", signed(pair)),
+            ("Second minus first", signed(pair["difference"])),
+            ("95 % interval", f"{signed(pair['low'])} to {signed(pair['high'])}" if pair["low"] is not None else "–"),
             ("p (sign flips)", number(pair["p_value"], 3)),
             ("Better · worse · equal", f"{pair['better']} · {pair['worse']} · {pair['equal']}"),
             ("Gained · lost", f"{len(pair['gained'])} · {len(pair['lost'])}"),
@@ -75,12 +76,9 @@ def comparison(title: str, pairs: list[Row]) -> None:
         st.caption("n = 0 tasks changed side.")
 
 
-def signed(pair: Row) -> str:
-    """The difference of a pair with its interval."""
-    if pair["difference"] is None:
-        return "–"
-    text = f"{pair['difference']:+.3f}"
-    return text if pair["low"] is None else f"{text} ({pair['low']:+.3f} to {pair['high']:+.3f})"
+def signed(value: float | None) -> str:
+    """A difference with its sign; a dash where there is none."""
+    return "–" if value is None else f"{value:+.3f}"
 
 
 def group(title: str, note: str, found: list[Row], categories: list[Row], pairs: list[Row], color: str) -> None:

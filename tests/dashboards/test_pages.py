@@ -265,7 +265,8 @@ def test_bench_compares_two_runs_of_one_kind(open_page: Open, mini: Lake) -> Non
     assert [element.key for element in pairs] == ["b_pair_Scripted teachers"], "one model has nobody to compare with"
     low, mean, high, lost = one(mini, "select low, difference, high, len(lost) from bench_comparisons")
     shown = {element.label: element.value for element in app.metric}
-    assert shown["Second minus first"] == f"{float(mean):+.3f} ({float(low):+.3f} to {float(high):+.3f})"
+    assert shown["Second minus first"] == f"{float(mean):+.3f}"
+    assert shown["95 % interval"] == f"{float(low):+.3f} to {float(high):+.3f}"
     assert shown["Gained · lost"].endswith(f"· {lost}")
     flips = next(frame for frame in frames(app) if "change" in frame)
     assert len(flips) == int(lost) > 0
