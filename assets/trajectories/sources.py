@@ -14,6 +14,7 @@ from itertools import groupby
 from typing import Final
 
 from assets.logs.decode import MAX_DECODED
+from assets.logs.sessions import home_of
 from assets.trajectories.clean import SourceRef
 from assets.trajectories.entries import Row
 from assets.trajectories.formats.source import COLD, FORMATS
@@ -32,6 +33,8 @@ class Source:
     """One version of one source with its records."""
 
     ref: SourceRef
+    home: str
+    """State folder it lay in."""
     rows: list[Row]
     newest: datetime | None
     """Latest time a record states."""
@@ -54,28 +57,45 @@ class Group:
 
 _COLUMNS: Final = (
     "source_id", "version", "source_kind", "session_id", "attempt_id", "record_key", "position", "raw", "raw_blob",
-    "raw_size", "parse_status", "ts",
+    "raw_size", "parse_status", "ts", "source_path",
 )  # fmt: skip
 
 
 def groups(view: View) -> list[Group]:
     """Attempts first, by id; then foreign sessions by their first time. Deterministic."""
     attempts: dict[str, Group] = {}
-    foreign: dict[str, Group] = {}
+    foreign: dict[tuple[str, str], Group] = {}
     for versions in _by_source(view):
         current = max(versions, key=_standing)
         attempt = current.ref.attempt_id
         if attempt is not None:
             group = attempts.setdefault(attempt, Group(attempt))
         else:
-            group = foreign.setdefault(current.ref.session_id or current.ref.source_id, Group(None))
+            # ids people give (`task-001`) come again in other state folders
+            key = (current.home, current.ref.session_id or current.ref.source_id)
+            group = foreign.setdefault(key, Group(None))
         group.superseded += [version for version in versions if version is not current]
         _sort_in(group, current)
+    _bring_traces_home(foreign)
     for group in (*attempts.values(), *foreign.values()):
         # of several copies of a session the fullest has its turns, the others what only they have
         group.transcripts.sort(key=lambda source: (-len(source.rows), source.ref.source_id))
     ordered = sorted(foreign.items(), key=lambda item: (_first_time(item[1]), item[0]))
     return [attempts[name] for name in sorted(attempts)] + [group for _, group in ordered]
+
+
+def _bring_traces_home(foreign: dict[tuple[str, str], Group]) -> None:
+    """Put trajectory events that lie without their transcript with the only one of their session elsewhere."""
+    with_transcript: dict[str, list[Group]] = defaultdict(list)
+    for (_, session_id), group in foreign.items():
+        if group.transcripts:
+            with_transcript[session_id].append(group)
+    for key, group in list(foreign.items()):
+        homes = with_transcript[key[1]]
+        if not group.transcripts and group.traces and len(homes) == 1:
+            for session_id, sources in group.traces.items():
+                homes[0].traces[session_id] += sources
+            group.traces.clear()
 
 
 def _by_source(view: View) -> Iterator[list[Source]]:
@@ -99,7 +119,9 @@ def _source(records: list[tuple[Json, ...]], blobs: dict[str, bytes]) -> Source:
     ]
     times = [record[11] for record in records if record[11] is not None]
     ref = SourceRef(source_id, version, kind, session_id, attempt_id)
-    return Source(ref, rows, max(times, default=None), records[0][11] or min(times, default=None))
+    return Source(
+        ref, home_of(records[0][12]), rows, max(times, default=None), records[0][11] or min(times, default=None)
+    )
 
 
 def _standing(source: Source) -> tuple[bool, datetime | int, int, int]:
