@@ -6,7 +6,7 @@ them. Does not belong here: what a setting does (that is said in the stage).
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -86,18 +86,54 @@ class Price(Section):
     """For tokens of the prompt that it counts as cached; as `input` where null."""
 
 
-class EndpointSection(Section):
-    """What policies `openai:<model>` may spend, over the life of the lake, and at which prices."""
+class BudgetSection(Section):
+    """What may be spent over the life of the lake, and at which prices."""
 
     currency: str = "USD"
     prices: dict[str, Price] = {}
-    """By model, as the policy names it. Where a model has none its cost is unknown, never 0."""
+    """By model, as it is asked for. Where a model has none its cost is unknown, never 0."""
     spend_limit: float | None = Field(default=None, gt=0)
     """Most to spend, in the currency; every model that is asked must have a price then. No limit where null."""
     token_limit: int | None = Field(default=None, ge=1)
     """Most tokens to use, prompts and answers together; no limit where null."""
+
+
+class EndpointSection(BudgetSection):
+    """What policies `openai:<model>` may spend."""
+
     expected_tokens: int | None = Field(default=None, ge=1)
     """Tokens of an attempt, all calls together, for predictions while the log has no attempt of the policy."""
+
+
+class LlmRole(Section):
+    """The model that plays one part in making tasks and judging products."""
+
+    model: str | None = None
+    """As the endpoint names it; `$OPENAI_MODEL` takes that variable. Without a model nobody plays the part."""
+    temperature: float | None = Field(default=None, ge=0)
+    """Left to the endpoint where null."""
+    max_tokens: int = Field(default=8192, ge=1)
+    """Longest answer."""
+    parameters: dict[str, Any] = {}
+    """Further fields of the request, such as `reasoning_effort`."""
+
+
+class LlmSection(BudgetSection):
+    """Who generates, annotates, reviews and judges through OPENAI_BASE_URL, and what all of it may spend."""
+
+    generator: LlmRole = LlmRole(temperature=0.7)
+    annotator: LlmRole = LlmRole(temperature=0.0)
+    reviewer: LlmRole = LlmRole(temperature=0.0)
+    judge: LlmRole = LlmRole(temperature=0.0)
+    concurrency: int = Field(default=8, ge=1)
+    tries: int = Field(default=5, ge=1)
+    """Of one call, where the endpoint is busy, broken or silent."""
+    timeout_s: float = Field(default=600.0, gt=0)
+    structured: Literal["json_schema", "json_object", "text"] = "json_schema"
+    """How answers are bound to a schema at first; an endpoint that does not know the field is asked the next way."""
+    stream: bool = False
+    length_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    """Request field that carries the longest answer."""
 
 
 class LogsSection(Section):
@@ -164,6 +200,7 @@ class Profile(Section):
     audits: AuditsSection = AuditsSection()
     rollouts: RolloutsSection = RolloutsSection()
     endpoint: EndpointSection = EndpointSection()
+    llm: LlmSection = LlmSection()
     logs: LogsSection = LogsSection()
     verdicts: VerdictsSection = VerdictsSection()
     sft: SftSection = SftSection()

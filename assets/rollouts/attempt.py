@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from assets.llm.account import Account
 from assets.profile import RolloutsSection
 from assets.rollouts.cage import BRIDGE_PORT, Cage, Contents
 from assets.rollouts.openclaw import config
@@ -27,7 +28,6 @@ from assets.rollouts.openclaw.state import read_session
 from assets.rollouts.plan import ENDED, LOST, STARTED, PlannedAttempt
 from assets.rollouts.policies import Part, resolve, upstream
 from assets.rollouts.process import AgentProcess, Exit, ProcessId
-from assets.rollouts.proxy.account import Account
 from assets.rollouts.proxy.gate import Caps, Gate
 from assets.rollouts.proxy.server import Door, ProxyServer
 from assets.sandbox.folder import FileEntry, materialise, snapshot

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+from assets.llm.usage import Usage
 from assets.profile import EndpointSection
 from assets.rollouts.plan import PlannedAttempt, rollout_states
-from assets.rollouts.proxy.usage import Usage
 from assets.rollouts.spend import PAPER_TOKENS, PAPER_TURNS, Prediction, Spent, predict, spent
 from assets.stage import Context
 from lake.ids import Json

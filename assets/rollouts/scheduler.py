@@ -17,6 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from assets.llm.account import Account
+from assets.llm.usage import Usage
 from assets.rollouts.attempt import Machinery, attempt_folder, run_attempt
 from assets.rollouts.cage import open_cage
 from assets.rollouts.leases import HEARTBEAT_S, Leases
@@ -25,9 +27,7 @@ from assets.rollouts.openclaw.outcome import Ending
 from assets.rollouts.plan import LOST, PLANNED, STREAM, AttemptState, PlannedAttempt, rollout_states
 from assets.rollouts.policies import Part, resolve, upstream
 from assets.rollouts.process import kill_naming
-from assets.rollouts.proxy.account import Account
 from assets.rollouts.proxy.server import ProxyServer
-from assets.rollouts.proxy.usage import Usage
 from assets.rollouts.spend import spent
 from assets.stage import Context
 from lake import Lake

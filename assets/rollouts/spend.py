@@ -1,7 +1,7 @@
 """What policies of endpoints have used, from the proxy's records, and what rollouts that are open will use.
 
 The records are the facts: those in the log, and those of attempts whose folder is not taken in yet. Prices are
-settings, so a new price changes what old calls cost. Does not belong here: holding requests back (`proxy/account.py`).
+settings, so a new price changes what old calls cost. Does not belong here: holding requests back (`llm/account.py`).
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import sql
+from assets.llm.usage import Usage
 from assets.profile import EndpointSection
 from assets.rollouts.plan import AttemptState, PlannedAttempt
 from assets.rollouts.policies import resolve
 from assets.rollouts.proxy.record import bytes_of
-from assets.rollouts.proxy.usage import Usage, usage_of
+from assets.rollouts.proxy.usage import usage_of
 from lake import Lake
 from lake.ids import Json
 

@@ -12,17 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assets.llm.account import Account
+from assets.llm.usage import Usage
 from assets.profile import EndpointSection, Price, Profile
 from assets.rollouts import forecast, plan_batch, preview_batch
 from assets.rollouts.plan import PlannedAttempt
 from assets.rollouts.policies import resolve
 from assets.rollouts.proxy import gate as gate_module
-from assets.rollouts.proxy.account import Account
 from assets.rollouts.proxy.gate import Caps, Gate
 from assets.rollouts.proxy.record import Call, Encoder
 from assets.rollouts.proxy.server import ProxyServer
 from assets.rollouts.proxy.upstream import MASK, HttpUpstream, masked
-from assets.rollouts.proxy.usage import Usage, usage_of
+from assets.rollouts.proxy.usage import usage_of
 from assets.rollouts.spend import spent
 from assets.stage import Context
 from lake.errors import SetupError, UsageError

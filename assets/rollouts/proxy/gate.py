@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, Protocol
 
-from assets.rollouts.proxy.account import Account
+from assets.llm.account import Account
 from assets.rollouts.proxy.answer import Answer, read_answer
 from assets.rollouts.proxy.record import Call, Encoder
 from assets.rollouts.proxy.upstream import Reply, Upstream, UpstreamError

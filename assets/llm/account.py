@@ -1,8 +1,8 @@
-"""What a batch may still ask of the endpoints it pays for: one account, shared by the gates of its attempts.
+"""What may still be asked of the endpoints that are paid for: one account, shared by all who ask in a run.
 
 A request is sent only when what was spent, what is reserved for requests on their way, and this request's size and
 longest answer stay below the caps. The first request for which there is no room closes the account.
-Does not belong here: stopping attempts (`gate.py`), reading what was spent before (`../spend.py`).
+Does not belong here: stopping whoever asks, reading what was spent before.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import threading
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from assets.profile import EndpointSection
-from assets.rollouts.proxy.usage import Usage, estimated_prompt
+from assets.llm.usage import Usage, estimated_prompt
+from assets.profile import BudgetSection
 from lake.errors import UsageError
 
 _ADVICE = {
@@ -26,22 +26,24 @@ _ADVICE = {
 
 
 class Account:
-    """Spending of endpoint policies. Safe to use from any thread."""
+    """Spending by the settings of one section of the profile. Safe to use from any thread."""
 
     def __init__(
         self,
-        settings: EndpointSection,
+        settings: BudgetSection,
         spent: Mapping[str, Usage],
         models: Sequence[str] = (),
         *,
         opening: Mapping[str, Usage] = MappingProxyType({}),
+        section: str = "endpoint",
     ) -> None:
         """Open it.
 
         Args:
             spent: model to what it used before, by the log.
             models: those that are going to be asked.
-            opening: model to the least that the first call of an attempt needs; the account is closed without it.
+            opening: model to the least that the first call needs; the account is closed without it.
+            section: of the profile that holds the settings, as messages name it.
 
         Raises:
             UsageError: there is a cap in money, and a model without a price.
@@ -50,10 +52,10 @@ class Account:
         if settings.spend_limit is not None and unpriced:
             raise UsageError(
                 f"a spend_limit of {settings.spend_limit:g} {settings.currency} cannot be kept without a price for"
-                f" {', '.join(unpriced)}; set [endpoint.prices.{json.dumps(unpriced[0])}] input and output, or give a"
+                f" {', '.join(unpriced)}; set [{section}.prices.{json.dumps(unpriced[0])}] input and output, or give a"
                 " token_limit instead"
             )
-        self._settings = settings
+        self._settings, self._section = settings, section
         self._spent = dict(spent)
         self._opening = dict(opening) or {"": Usage()}
         self._reserved: dict[str, tuple[str, Usage]] = {}
@@ -104,14 +106,15 @@ class Account:
             room = limits.token_limit - spent - sum(usage.tokens for _, usage in held)
             if room < 0 or (room == 0 and not wanted.tokens):
                 return (
-                    f"{spent:,} tokens spent of endpoint.token_limit {limits.token_limit:,}, no room for the next call"
+                    f"{spent:,} tokens spent of {self._section}.token_limit {limits.token_limit:,},"
+                    " no room for the next call"
                 )
         if limits.spend_limit is not None:
             money = sum(self._cost(*item) for item in self._spent.items())
             left = limits.spend_limit - money - sum(self._cost(*item) for item in held)
             if left < 0 or (left == 0 and not wanted.tokens):
                 return (
-                    f"{money:.4f} {limits.currency} spent of endpoint.spend_limit {limits.spend_limit:g},"
+                    f"{money:.4f} {limits.currency} spent of {self._section}.spend_limit {limits.spend_limit:g},"
                     " no room for the next call"
                 )
         return None
