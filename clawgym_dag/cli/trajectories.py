@@ -11,9 +11,6 @@ from typing import Literal
 import click
 
 import lake
-from assets.trajectories.exports import FORMATS, Filters
-from assets.trajectories.exports import export as write_export
-from assets.trajectories.exports.atif import VERSIONS
 from clawgym_dag.cli.framework import as_of_option, command, json_option, lake_option, limit_option
 from clawgym_dag.cli.output import print_json, print_record, print_rows
 from clawgym_dag.cli.read import Row, find, query
@@ -129,7 +126,7 @@ def step_lines(step: Row, calls: list[Row], full: bool, keep: int = 6) -> list[s
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(list(FORMATS)),
+    type=click.Choice(["trl", "atif", "sharegpt", "hf", "scout"]),
     default="trl",
     show_default=True,
     help="trl and sharegpt: JSON lines. atif: JSON lines for a name in .jsonl, else a folder. hf, scout: a folder.",
@@ -144,7 +141,9 @@ def step_lines(step: Row, calls: list[Row], full: bool, keep: int = 6) -> list[s
     type=click.Choice(["string", "object"]),
     help="trl: tool-call arguments as JSON text (the default) or as objects.",
 )
-@click.option("--atif-version", type=click.Choice(VERSIONS), help="atif: the version stated; 1.7 where not given.")
+@click.option(
+    "--atif-version", type=click.Choice(["1.7", "1.8"]), help="atif: the version stated; 1.7 where not given."
+)
 @click.option("--force", is_flag=True, help="Replace an earlier export.")
 @as_of_option()
 @lake_option()
@@ -169,6 +168,9 @@ def export(
     The same lake gives the same bytes. Secrets are masked. The report names the snapshot and lies in the folder, or
     beside the file.
     """
+    from assets.trajectories.exports import Filters
+    from assets.trajectories.exports import export as write_export
+
     if arguments is not None and format_ != "trl":
         raise UsageError(f"--arguments is for --format trl; {format_} has one form of them")
     if atif_version is not None and format_ != "atif":
@@ -179,7 +181,7 @@ def export(
         format=format_,
         filters=Filters(policy, task, class_, counted, min_score),
         arguments=arguments or "string",
-        atif_version=atif_version or VERSIONS[0],
+        atif_version=atif_version or "1.7",
         as_of=as_of,
         force=force,
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import atif
+import click
 import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,11 +22,13 @@ from assets.rollouts import STAGE as ROLLOUTS
 from assets.stage import Context
 from assets.trajectories import STAGE
 from assets.trajectories.exports import FORMATS, Filters, export
+from assets.trajectories.exports.atif import VERSIONS
 from assets.trajectories.exports.hf import SCHEMA
 from assets.trajectories.exports.item import read_json, to_json
 from assets.trajectories.exports.shards import Shards
 from assets.trajectories.exports.target import REPORT, report_path
 from benchmarks.conformance.peers import Peer, PeerUnavailableError, interpreter
+from clawgym_dag.cli.trajectories import export as command
 from lake import Lake
 from lake.errors import UsageError
 from tests.trajectories.attempts import FIXTURES, context, make_attempt
@@ -143,10 +146,20 @@ def test_the_report_adds_up_and_names_its_files(name: str, built: Context, expor
     assert stated["trajectories"] == count(built, "select count(*) from trajectories")
     left_out = stated["not_held"].get("without_answer", 0) + stated["not_held"].get("without_steps", 0)
     assert stated["exported"] == stated["trajectories"] - left_out > 0
+    in_it = {row["trajectory_id"] for row in built.lake.rows("trajectories")}
+    if name != "scout":
+        in_it = (
+            set(documents(exported / name))
+            if name == "atif"
+            else {r["trajectory_id"] for r in lines(exported / "trl.jsonl")}
+        )
+    partial = sum(not step["in_messages"] and step["trajectory_id"] in in_it for step in built.lake.rows("steps"))
     files = {n: data for n, data in tree(exported / name).items() if n != REPORT}
     if (exported / name).is_file():
         files = {name: files["."]}
     assert stated["files"] == {n: hashlib.sha256(data).hexdigest() for n, data in files.items()}
+    assert stated["not_held"]["images"] > 0
+    assert stated["not_held"]["steps_not_in_messages"] == partial
     snapshots = {row["snapshot_id"] for row in built.lake.rows("snapshots")}
     assert stated["snapshot_id"] in snapshots and stated["filters"] == {}
 
@@ -213,6 +226,23 @@ def test_a_snapshot_is_exported_as_it_was(tmp_path: Path) -> None:
     assert now["trajectories"] > first["trajectories"] and now["snapshot_id"] != first["snapshot_id"]
     with pytest.raises(UsageError, match="snapshot"):
         export(made.lake, tmp_path / "never.jsonl", as_of="2001-01-01")
+
+
+def test_what_a_killed_export_left_does_not_stand_in_the_way(built: Context, exported: Path, tmp_path: Path) -> None:
+    for part in (".atif.part", ".atif.replaced"):
+        (tmp_path / part / "trajectories").mkdir(parents=True)
+        (tmp_path / part / "trajectories" / "old.json").write_text("{")
+    (tmp_path / ".trl.jsonl.part").write_text("{")
+    for name in ("atif", "trl"):
+        export(built.lake, tmp_path / NAMES[name], format=name)
+        assert tree(tmp_path / NAMES[name]) == tree(exported / NAMES[name])
+    assert {path.name for path in tmp_path.iterdir()} == {"atif", "trl.jsonl", "trl.jsonl.report.json"}
+
+
+def test_the_command_line_knows_every_format_and_version() -> None:
+    kinds = {parameter.name: parameter.type for parameter in command.params}
+    choices = {name: kind.choices for name, kind in kinds.items() if isinstance(kind, click.Choice)}
+    assert choices["format_"] == tuple(FORMATS) and choices["atif_version"] == VERSIONS
 
 
 def test_an_empty_choice_is_an_empty_export(built: Context, tmp_path: Path) -> None:
@@ -432,7 +462,7 @@ def test_scout_rows_have_one_type_a_column_and_small_row_groups(built: Context, 
 READ = """
 import asyncio, json, sys
 from inspect_ai.model import ChatMessage
-from inspect_scout import transcripts_from, columns as c
+from inspect_scout import transcripts_from
 from pydantic import TypeAdapter
 import pyarrow.parquet as pq
 from pathlib import Path
@@ -447,7 +477,7 @@ for path in sorted(Path(folder).glob("*.parquet")):
 
 async def chosen(transcripts):
     async with transcripts.reader() as reader:
-        return [info async for info in reader.index()] if hasattr(reader, "index") else []
+        return [info async for info in reader.index()]
 
 
 infos = asyncio.run(chosen(transcripts_from(folder)))

@@ -28,8 +28,7 @@ _TOP: Final = (
 
 def write(items: Iterable[Item], to: Path, about: About, tally: Tally) -> None:
     """See `Writer`."""
-    tally.expect("without_steps", "steps_not_in_messages", "results_without_call", "agent_unknown")
-    tally.expect("subagent_references", "token_ids")
+    tally.expect("without_steps", "results_without_call", "agent_unknown", "subagent_references")
     documents = _documents(items, about, tally)
     if about.single_file:
         write_lines((document for _, document in documents), to)
@@ -41,13 +40,10 @@ def write(items: Iterable[Item], to: Path, about: About, tally: Tally) -> None:
 
 def _documents(items: Iterable[Item], about: About, tally: Tally) -> Iterator[tuple[str, Json]]:
     for item in items:
-        tally.trajectories += 1
         if not item.spoken:
-            tally.not_held["without_steps"] += 1
+            tally.leave_out("without_steps")
             continue
-        tally.exported += 1
-        tally.not_held["steps_not_in_messages"] += len(item.steps) - len(item.spoken)
-        tally.not_held["token_ids"] += item.exact_calls
+        tally.take(item)
         yield item.trajectory_id, document_of(item, about, tally)
 
 

@@ -21,6 +21,10 @@ Row = Mapping[str, Any]
 """A row by column name."""
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_IMAGE: Final = re.compile(r"\[image [^\],]{1,80}, \d+ bytes, sha256 [0-9a-f]{64}\]")
+"""What stands in a text for an image, whose bytes nothing masks."""
+_NEVER_HELD: Final = ("steps_not_in_messages", "images", "token_ids")
+"""What no format is given: partial turns, and bytes and ids that could show what is masked in the text."""
 
 
 @dataclass(frozen=True)
@@ -119,8 +123,21 @@ class Tally:
 
     def expect(self, *names: str) -> None:
         """Names that are reported even when nothing was lost."""
-        for name in names:
+        for name in (*_NEVER_HELD, *names):
             self.not_held[name] += 0
+
+    def leave_out(self, why: str) -> None:
+        """Count a chosen item that is not exported."""
+        self.trajectories += 1
+        self.not_held[why] += 1
+
+    def take(self, item: Item) -> None:
+        """Count an item that is exported, and what no format holds of it."""
+        self.trajectories += 1
+        self.exported += 1
+        self.not_held["steps_not_in_messages"] += len(item.steps) - len(item.spoken)
+        self.not_held["images"] += sum(len(_IMAGE.findall(step["text"])) for step in item.spoken)
+        self.not_held["token_ids"] += item.exact_calls
 
 
 Writer = Callable[[Iterable[Item], Path, About, Tally], None]

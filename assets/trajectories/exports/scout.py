@@ -71,15 +71,12 @@ _WHOLE: Final = 1 - 1e-9
 
 def write(items: Iterable[Item], to: Path, about: About, tally: Tally) -> None:
     """See `Writer`."""
-    tally.expect("steps_not_in_messages", "usage_records", "token_ids")
+    tally.expect("usage_records")
     to.mkdir()
     with Shards(to, "transcripts_", SCHEMA, group_rows=_GROUP_ROWS, file_bytes=_FILE_BYTES) as shards:
         for item in items:
-            tally.trajectories += 1
-            tally.exported += 1
-            tally.not_held["steps_not_in_messages"] += len(item.steps) - len(item.spoken)
+            tally.take(item)
             tally.not_held["usage_records"] += sum(step["usage"] is not None for step in item.spoken)
-            tally.not_held["token_ids"] += item.exact_calls
             row = row_of(item, about)
             shards.add(row, len(row["messages"]) + len(row["tools"] or ""))
         if not tally.exported:

@@ -6,6 +6,7 @@ what may be replaced. Does not belong here: what is written.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from typing import Final
 
 from lake.durable import fsync
 from lake.errors import UsageError
-from lake.ids import Json, sha256_hex
+from lake.ids import Json
 
 REPORT: Final = "report.json"
 
@@ -43,7 +44,7 @@ def write(target: Path, fill: Callable[[Path], dict[str, Json]], *, force: bool)
     try:
         _remove(part)
         report = fill(part)
-        report["files"] = {name: sha256_hex(path.read_bytes()) for name, path in _files(part, target.name).items()}
+        report["files"] = {name: _digest(path) for name, path in _files(part, target.name).items()}
         described = report_path(part)
         described.write_text(json.dumps(report, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
         for path in (*_files(part, target.name).values(), described):
@@ -98,6 +99,11 @@ def _files(path: Path, name: str) -> dict[str, Path]:
     if not path.is_dir():
         return {name: path}
     return {str(file.relative_to(path)): file for file in sorted(path.rglob("*")) if not file.is_dir()}
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _remove(path: Path) -> None:

@@ -16,12 +16,10 @@ from lake.ids import Json
 NOT_HELD: Final = (
     "without_answer",
     "without_tools",
-    "steps_not_in_messages",
     "thinking_texts",
     "times",
     "usage_records",
     "error_flags",
-    "token_ids",
 )
 """What is counted for every form that is a list of chat messages."""
 
@@ -43,18 +41,15 @@ def trainable(items: Iterable[Item], tally: Tally) -> Iterator[Item]:
     """Items that have an answer, with what a list of chat messages cannot hold of them counted."""
     tally.expect(*NOT_HELD)
     for item in items:
-        tally.trajectories += 1
         if not item.has_answer:
-            tally.not_held["without_answer"] += 1
+            tally.leave_out("without_answer")
             continue
-        tally.exported += 1
+        tally.take(item)
         tally.not_held["without_tools"] += item.row["tools"] is None
-        tally.not_held["steps_not_in_messages"] += len(item.steps) - len(item.spoken)
         tally.not_held["thinking_texts"] += sum(step["thinking"] is not None for step in item.steps)
         tally.not_held["times"] += sum(step["ts"] is not None for step in item.steps)
         tally.not_held["usage_records"] += sum(step["usage"] is not None for step in item.steps)
         tally.not_held["error_flags"] += sum(step["is_error"] is True for step in item.steps)
-        tally.not_held["token_ids"] += item.exact_calls
         yield item
 
 
