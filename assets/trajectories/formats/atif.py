@@ -27,7 +27,8 @@ def _conversations(document: dict[str, Json], parent: str | None, depth: int) ->
     steps = document.get("steps")
     if not isinstance(steps, list):
         return []
-    found = Conversation(_name(document, parent), parent)
+    stated = _object(document.get("extra")).get("parent_session_id")
+    found = Conversation(_name(document, parent), parent or (stated if isinstance(stated, str) else None))
     agent = _object(document.get("agent"))
     tools = agent.get("tool_definitions")
     found.tools = tools if isinstance(tools, list) else None
@@ -88,7 +89,7 @@ def _step(found: Conversation, step: dict[str, Json], model: Json, number: int) 
 
 
 def _turn(step: dict[str, Json], calls: list[dict[str, Json]], model: Json) -> dict[str, Json]:
-    thinking = step.get("reasoning_content")
+    thinking, extra = step.get("reasoning_content"), _object(step.get("extra"))
     metrics = step.get("metrics")
     usage = {k: v for k, v in metrics.items() if not isinstance(v, list)} if isinstance(metrics, dict) else None
     return {
@@ -108,7 +109,8 @@ def _turn(step: dict[str, Json], calls: list[dict[str, Json]], model: Json) -> d
         ],
         "model": step.get("model_name") or model,
         "usage": usage,
-        "stopReason": "toolUse" if calls else "stop",
+        "responseId": extra.get("response_id"),
+        "stopReason": extra.get("stop_reason") or ("toolUse" if calls else "stop"),
     }
 
 
@@ -132,9 +134,9 @@ def _result(
         "toolName": name,
         "content": content,
         "isError": extra.get("is_error"),
-        "details": {"exitCode": extra["exit_code"]} if "exit_code" in extra else None,
+        "details": {"exitCode": extra.get("exit_code"), "durationMs": extra.get("duration_ms")},
     }
-    found.say(message, time, copied=copied)
+    found.say(message, extra.get("timestamp") or time, copied=copied)
 
 
 def _references(result: dict[str, Json]) -> list[Json]:
