@@ -10,8 +10,9 @@ from typing import Final, NamedTuple
 
 import dagster as dg
 
+from assets.settled import SettledLake, checked, settled
 from assets.stage import CheckOutcome, Stage
-from lake import Lake
+from lake import Lake, Projection
 from lake.engine import quote
 from lake.errors import ClawGymError
 from lake.schema import TABLES
@@ -75,10 +76,10 @@ def _bound(check: Callable[[Lake, str], CheckOutcome], name: str) -> Callable[[L
     return lambda lake: check(lake, name)
 
 
-def outcome_of(check: TableCheck, lake: Lake) -> CheckOutcome:
-    """Run a check; one that cannot run did not pass."""
+def outcome_of(check: TableCheck, lake: Lake, projection: Projection, state: SettledLake | None = None) -> CheckOutcome:
+    """Run a check where no other job can disturb it; one that cannot run did not pass."""
     try:
-        return check.run(lake)
+        return checked(lake, projection, check.run, state=state)
     except ClawGymError as error:
         return CheckOutcome(False, str(error))
 
@@ -91,8 +92,9 @@ def build_checks(stage: Stage, tables: tuple[str, ...]) -> dg.AssetChecksDefinit
     @dg.multi_asset_check(name=f"{stage.name}_checks", specs=specs, required_resource_keys={"lake", "progress"})
     def _checks(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckResult]:
         lake: Lake = context.resources.lake.open()
+        state = settled(lake, stage.projection)
         for check in checks:
-            outcome = outcome_of(check, lake)
+            outcome = outcome_of(check, lake, stage.projection, state)
             if not outcome.passed:
                 context.resources.progress.check_failed(check.table, check.name, outcome.detail)
             yield dg.AssetCheckResult(

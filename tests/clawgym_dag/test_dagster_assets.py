@@ -157,7 +157,9 @@ def test_schema_checks_see_a_table_that_was_tampered_with(tmp_path: Path) -> Non
     materialise(tmp_path / "lake", PERSONAS)
     opened = lake.open(tmp_path / "lake")
     write_deltalake(opened.store.delta("personas"), opened.table("personas"), mode="append")
-    outcomes = {check.name: outcome_of(check, opened) for check in table_checks(PERSONAS, ("personas",))}
+    outcomes = {
+        check.name: outcome_of(check, opened, PERSONAS.projection) for check in table_checks(PERSONAS, ("personas",))
+    }
     assert {name: outcome.passed for name, outcome in outcomes.items()} == {
         "key_unique": False,
         "no_nulls": True,
