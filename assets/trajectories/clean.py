@@ -231,8 +231,10 @@ def _branch(
     times = [step.ts for step in own if step.ts is not None]
     in_log = sorted((step for step in own if step.ts is not None), key=lambda step: step.at.position)
     for before, after in pairwise(in_log):
-        if before.ts and after.ts and (before.ts - after.ts).total_seconds() > _OUT_OF_ORDER_S:
-            findings.add(after.at, fields.TIME_ORDER, f"{(before.ts - after.ts).total_seconds():.0f} s back")
+        if before.ts and after.ts and before.ts > after.ts:
+            back = (before.ts - after.ts).total_seconds()
+            if back > _OUT_OF_ORDER_S:
+                findings.add(after.at, fields.TIME_ORDER, f"{back:.0f} s back")
     header = _header_of(headers, branch.path[0])
     _mark_unanswered(steps, findings)
     _make_ids_unique(steps, findings)

@@ -5,7 +5,7 @@ Belongs here: one record at a time, and ids that repeat. Does not belong here: t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -91,14 +91,15 @@ def read_entries(rows: Iterable[Row], findings: Findings, *, whole_rows: bool = 
     headers: list[Header] = []
     leaf: str | None = None
     ids = _Ids(findings)
-    for place, raw, value in _objects(rows, findings, whole_rows):
-        ts = _time(place, value, findings)
+    for entry, raw in _objects(list(rows), findings, whole_rows):
+        value = entry.value
+        entry.ts = _time(entry, value, findings)
         kind = value.get("type")
         if kind == "session":
-            headers.append(_header(place, value, ts, findings))
+            headers.append(_header(entry, value, entry.ts, findings))
             continue
-        entry = _entry(place, value, kind, ts, findings)
-        if entry is None or not ids.give(entry, raw):
+        _sort_out(entry, value, kind, findings)
+        if not ids.give(entry, raw):
             continue
         if kind == "leaf" and isinstance(value.get("targetId"), str):
             leaf = value["targetId"]
@@ -108,12 +109,13 @@ def read_entries(rows: Iterable[Row], findings: Findings, *, whole_rows: bool = 
     return Read(entries, headers, linear, leaf)
 
 
-def _objects(
-    rows: Iterable[Row], findings: Findings, whole_rows: bool
-) -> Iterator[tuple[Place, bytes, dict[str, Json]]]:
-    lines = ((row, row.raw, []) for row in rows) if whole_rows else _whole_lines(rows)
+def _objects(rows: list[Row], findings: Findings, whole_rows: bool) -> Iterator[tuple[Entry, bytes]]:
+    """Records that are objects, each as an entry of which nothing but the value is known."""
+    scratch = bytearray()
+    whole = whole_rows or not _any_torn(rows)
+    lines = ((row, row.raw, ()) for row in rows) if whole else _whole_lines(rows)
     for line, (row, raw, parts) in enumerate(lines, 1):
-        place = Place(row.position, line, row.key)
+        place = Entry(row.position, line, row.key)
         for part in parts:
             at = Place(part.position, line, part.key)
             findings.keep(at, "fragment")
@@ -125,16 +127,27 @@ def _objects(
         for note in decoded.notes:
             findings.add(place, rules.REPAIRED[note])
         if decoded.value is not None:
-            for key in repeated_keys(raw, decoded):
+            for key in repeated_keys(raw, decoded, scratch):
                 findings.add(place, rules.DUPLICATE_KEY, f"key {key!r}"[:80])
-            yield place, raw, decoded.value
+            place.value = decoded.value
+            yield place, raw
         elif decoded.status == "blank":
             findings.drop(place, rules.BLANK)
         else:
             findings.quarantine(place, rules.UNREADABLE[decoded.status], f"{len(raw)} bytes")
 
 
-def _whole_lines(rows: Iterable[Row]) -> Iterator[tuple[Row, bytes | None, list[Row]]]:
+def _any_torn(rows: list[Row]) -> bool:
+    """Whether a record begins where the one before ends, without a line end between them."""
+    end = -1
+    for row in rows:
+        if row.position == end:
+            return True
+        end = row.position + len(row.raw or b"")
+    return False
+
+
+def _whole_lines(rows: Iterable[Row]) -> Iterator[tuple[Row, bytes | None, Sequence[Row]]]:
     """Lines; the pieces of one that was taken in before it was complete are put together again."""
     start: Row | None = None
     pieces: list[Row] = []
@@ -187,35 +200,34 @@ def _header(place: Place, value: dict[str, Json], ts: datetime | None, findings:
     )
 
 
-def _entry(place: Place, value: dict[str, Json], kind: Json, ts: datetime | None, findings: Findings) -> Entry | None:
-    """An entry of the tree with its fate where that does not depend on the branch; None when it hangs nowhere."""
-    entry = Entry(place.position, place.line, place.key, value=value, ts=ts, stated_parent=value.get("parentId"))
+def _sort_out(entry: Entry, value: dict[str, Json], kind: Json, findings: Findings) -> None:
+    """Set what an entry of the tree is, and its fate where that does not depend on the branch."""
+    entry.stated_parent = value.get("parentId")
     entry.kind = kind if isinstance(kind, str) else ""
     message = value.get("message")
     if isinstance(message, dict):
         entry.message = message
     if entry.kind == "message":
         if value.get("timestamp") is None:
-            findings.add(place, fields.NO_TIME, "the message states one" if ts is not None else "")
+            findings.add(entry, fields.NO_TIME, "the message states one" if entry.ts is not None else "")
         role = entry.message.get("role")
         if not isinstance(role, str) or role not in ROLES:
-            findings.quarantine(place, rules.UNKNOWN_ROLE, f"role {role!r}"[:80])
+            findings.quarantine(entry, rules.UNKNOWN_ROLE, f"role {role!r}"[:80])
             entry.kind = "unknown"
         else:
             entry.role = role
     elif entry.kind in _SETTINGS:
-        findings.keep(place, "setting")
+        findings.keep(entry, "setting")
     elif entry.kind in _METADATA:
-        findings.keep(place, "metadata")
+        findings.keep(entry, "metadata")
     elif entry.kind == "custom":
         if str(value.get("customType")) in _NOISE_CUSTOM:
-            findings.drop(place, NOISE)
+            findings.drop(entry, NOISE)
         else:
-            findings.keep(place, "metadata")
+            findings.keep(entry, "metadata")
     elif entry.kind not in _IN_TREE:
-        findings.quarantine(place, rules.UNKNOWN_TYPE, f"type {kind!r}"[:80])
+        findings.quarantine(entry, rules.UNKNOWN_TYPE, f"type {kind!r}"[:80])
         entry.kind = "unknown"
-    return entry
 
 
 class _Ids:

@@ -34,15 +34,16 @@ def branches(read: Read, findings: Findings) -> list[Branch]:
     if not entries:
         return []
     by_id = {entry.id: entry for entry in entries}
-    _set_parents(read, by_id, findings)
-    _open_rings(entries, by_id, findings)
+    if not _set_parents(read, by_id, findings):
+        _open_rings(entries, by_id, findings)
     _bridge(entries, by_id)
     final = _final(read, by_id)
     if final is None:
         return []
     leaves = [final]
+    path = _path(final, by_id)
     parents = {entry.parent for entry in entries}
-    covered = {entry.id for entry in _path(final, by_id)}
+    covered = {entry.id for entry in path}
     for entry in entries:
         if entry.id in parents:
             continue
@@ -55,11 +56,14 @@ def branches(read: Read, findings: Findings) -> list[Branch]:
         leaves.append(leaf)
     for leaf in leaves[MAX_BRANCHES:]:
         findings.add(leaf, structure.BRANCH_LIMIT)
-    return [Branch(leaf, _path(leaf, by_id)) for leaf in leaves[:MAX_BRANCHES]]
+    return [Branch(final, path), *(Branch(leaf, _path(leaf, by_id)) for leaf in leaves[1:MAX_BRANCHES])]
 
 
-def _set_parents(read: Read, by_id: dict[str, Entry], findings: Findings) -> None:
+def _set_parents(read: Read, by_id: dict[str, Entry], findings: Findings) -> bool:
+    """Hang each entry on its parent; whether all parents stand before their children, so that there is no ring."""
     before: Entry | None = None
+    seen: set[str | None] = {None}
+    ordered = True
     for entry in read.entries:
         stated = entry.stated_parent
         if isinstance(stated, str) and stated in by_id:
@@ -72,7 +76,10 @@ def _set_parents(read: Read, by_id: dict[str, Entry], findings: Findings) -> Non
             entry.parent = before.id if before is not None else None
         else:
             entry.parent = None
+        ordered = ordered and entry.parent in seen
+        seen.add(entry.id)
         before = entry
+    return ordered
 
 
 def _open_rings(entries: list[Entry], by_id: dict[str, Entry], findings: Findings) -> None:

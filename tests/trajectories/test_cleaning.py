@@ -161,9 +161,13 @@ def test_only_what_the_model_was_given_is_cut() -> None:
 
 def test_keys_stated_twice_are_found_at_any_depth_and_only_there() -> None:
     plain = [b'{"a":{"b":1,"c":":"},"d":[{"b":2}]}', b'{"a" : "\\u003a:", "b":1e3}', b"[1]", b'{"a":1.0,"b":"\\ud800"}']
-    assert [repeated_keys(raw, decode(raw)) for raw in plain if decode(raw).value] == [[], [], []]
+    assert [repeated_keys(raw, decode(raw), bytearray()) for raw in plain if decode(raw).value] == [[], [], []]
     twice = b'{"a":[{"b":1,"b" :2}],"c":{"d":NaN,"d":1}}'
-    assert repeated_keys(twice, decode(twice)) == ["b", "d"]
+    long = b'{"a":"\\u003a","b":%s}' % (b"9" * 5000)
+    assert decode(long).value is None or repeated_keys(long, decode(long), bytearray()) == []
+    for hidden in (b'{"a":1,"a":2,"b":"\\u003a"}', b'{"a":1,"a":2,"b":1e3,"c":1e3}'):
+        assert repeated_keys(hidden, decode(hidden), bytearray()) == ["a"]
+    assert repeated_keys(twice, decode(twice), bytearray()) == ["b", "d"]
 
 
 def test_messages_before_a_lost_head_are_paired_among_themselves() -> None:
