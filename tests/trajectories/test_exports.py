@@ -35,6 +35,8 @@ from tests.trajectories.attempts import FIXTURES, context, make_attempt
 from tests.trajectories.sessions import Session, exec_call
 from tests.trajectories.test_lineage import CHILD, MAIN, Home
 from tests.trajectories.test_secrets import CANARIES, planted
+from training.chat import Conversation
+from training.tokenizer import train_tokenizer
 
 SCOUT = Peer("inspect_scout", "inspect-scout", "0.6.1", (3, 10))
 NAMES = {"trl": "trl.jsonl", "sharegpt": "sharegpt.jsonl", "atif": "atif", "hf": "hf", "scout": "scout"}
@@ -255,7 +257,16 @@ def test_an_empty_choice_is_an_empty_export(built: Context, tmp_path: Path) -> N
 def test_numbers_no_json_holds_and_halves_of_characters_are_written() -> None:
     value = read_json('{"a": NaN, "b": 1e999, "c": -Infinity, "d": 1.5, "e": "\\ud83e"}')
     assert value == {"a": "NaN", "b": "1e999", "c": "-Infinity", "d": 1.5, "e": "\ud83e"}
-    assert json.loads(to_json(value).encode()) == value
+    assert json.loads(to_json(value).encode()) == {**value, "e": "\ufffd"}
+
+
+def test_a_record_is_one_line_to_every_reader(exported: Path) -> None:
+    text = "a\u2028b\u2029c\x85d\x0be\x1cf"
+    assert to_json(text).splitlines() == [to_json(text)] and json.loads(to_json(text)) == text
+    for name in ("trl.jsonl", "sharegpt.jsonl", "atif.jsonl"):
+        content = (exported / name).read_text(encoding="utf-8")
+        assert len(content.splitlines()) == content.count("\n") == report(exported, name)["exported"]
+    assert "\\u2028" in (exported / "atif.jsonl").read_text(encoding="utf-8")
 
 
 # --- TRL ----------------------------------------------------------------------------------------------------------
@@ -417,6 +428,20 @@ def test_hf_loads_offline_with_one_shape_and_the_same_messages(
         assert json.loads(row["tools"]) == expected[name]["tools"]
     for path in (exported / "hf").rglob("*.parquet"):
         assert pq.read_schema(path).equals(SCHEMA)
+
+
+def test_a_chat_template_renders_loaded_rows_as_the_messages_they_were(
+    exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As TRL does it: tools as JSON text, messages with nulls for the keys that other messages have."""
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    expected = {row["trajectory_id"]: row for row in lines(exported / "trl.jsonl")}
+    samples = [Conversation(row["messages"], row["tools"]) for row in expected.values()]
+    tokenizer = train_tokenizer(samples[:3], vocab_size=300)
+    for row in datasets.load_dataset(str(exported / "hf"), cache_dir=str(tmp_path), split="unassigned"):
+        line = expected[row["trajectory_id"]]
+        loaded = tokenizer.apply_chat_template(row["messages"], tools=json.loads(row["tools"]), tokenize=False)
+        assert loaded == tokenizer.apply_chat_template(line["messages"], tools=line["tools"], tokenize=False)
 
 
 def test_the_card_says_what_is_in_it(built: Context, exported: Path) -> None:

@@ -21,6 +21,7 @@ Row = Mapping[str, Any]
 """A row by column name."""
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_LINE_END: Final = re.compile("[\u0085\u2028\u2029]")
 _IMAGE: Final = re.compile(r"\[image [^\],]{1,80}, \d+ bytes, sha256 [0-9a-f]{64}\]")
 """What stands in a text for an image, whose bytes nothing masks."""
 _NEVER_HELD: Final = ("steps_not_in_messages", "images", "token_ids")
@@ -155,13 +156,16 @@ def _finite(text: str) -> float | str:
 
 
 def to_json(value: Json) -> str:
-    """JSON text without spaces, in the value's own order; always UTF-8: a lone surrogate stays an escape."""
+    """JSON text without spaces, in the value's own order: always UTF-8, and one line to whoever reads it.
+
+    U+0085, U+2028 and U+2029 are escaped: readers that split lines by Unicode's rules would cut the record there.
+    """
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text if text.isascii() else _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return text if text.isascii() else _LINE_END.sub(lambda found: f"\\u{ord(found[0]):04x}", to_text(text))
 
 
 def to_text(value: str) -> str:
-    """Text that UTF-8 can hold."""
+    """Text that UTF-8 can hold: U+FFFD for half of a character."""
     return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
 
 

@@ -62,7 +62,7 @@ def chosen(lake: Lake, snapshot: str, filters: Filters) -> list[str]:
 
 
 def items(lake: Lake, snapshot: str, ids: list[str]) -> Iterator[Item]:
-    """The trajectories with their steps and calls, by id. Memory is that of one trajectory and a few fetched rows."""
+    """The trajectories with their steps and calls, by id: one at a time here, sorted by DuckDB."""
     steps = _Groups(_rows(lake, snapshot, "export_steps", ids))
     calls = _Groups(_rows(lake, snapshot, "export_calls", ids))
     exact = {str(row["trajectory_id"]): int(row["calls"]) for row in _rows(lake, snapshot, "export_token_ids", ids)}
