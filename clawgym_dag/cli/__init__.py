@@ -19,6 +19,7 @@ from clawgym_dag.cli.replay import replay
 from clawgym_dag.cli.reviews import reviews
 from clawgym_dag.cli.rollouts import rollouts
 from clawgym_dag.cli.sft import sft
+from clawgym_dag.cli.skills import personas, skills
 from clawgym_dag.cli.sql import sql
 from clawgym_dag.cli.tasks import tasks
 from clawgym_dag.cli.trajectories import trajectories
@@ -35,6 +36,8 @@ COMMANDS: tuple[click.Command, ...] = (
     replay,
     explain,
     sql,
+    personas,
+    skills,
     tasks,
     rollouts,
     trajectories,
