@@ -80,6 +80,14 @@ PLOTS: Final[dict[str, Plot]] = {
     ),
     "samples": counts("samples", "kind", "samples by kind"),
     "cleaning_rules": counts("cleaning_rules", "action", "rules by action"),
+    "trajectory_groups": counts(
+        "trajectory_groups", "if(starts_with(place, '0/'), 'attempt', 'session of others')", "groups by kind"
+    ),
+    "answer_claims": counts(
+        "(select count(*) as n from answer_claims group by identity)",
+        "concat(n, if(n = 1, ' group', ' groups'))",
+        "answers by number of groups that hold them",
+    ),
     "verdicts": Plot(
         "latest verdicts by score",
         "select case when score_code is null then status else printf('%.1f–%.1f', b / 10.0, (b + 1) / 10.0) end,"

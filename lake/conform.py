@@ -16,7 +16,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from lake.digest import TableDigest, sorted_digest
+from lake.digest import Sum, sum_of, table_digest
 from lake.engine import literal, quote
 from lake.errors import LakeError
 from lake.schema import TABLES, Table
@@ -33,10 +33,8 @@ class Conformed:
     @staticmethod
     def of(name: str, rows: pa.Table) -> Conformed:
         """From a table in memory."""
-        spec = TABLES[name]
         ordered = conform(name, rows)
-        by_key = ordered if (spec.sort_by or spec.key) == spec.key else ordered.sort_by(_ascending(spec.key))
-        return Conformed(ordered, ordered.num_rows, sorted_digest(name, by_key))
+        return Conformed(ordered, ordered.num_rows, table_digest(name, ordered))
 
 
 def conform(name: str, rows: pa.Table) -> pa.Table:
@@ -46,14 +44,19 @@ def conform(name: str, rows: pa.Table) -> pa.Table:
         LakeError: a null where none may be, a repeated key, or a missing column.
     """
     spec = TABLES[name]
-    table = _fit(spec, rows)
+    table = fit(spec, rows)
     keys = table.group_by(list(spec.key)).aggregate([([], "count_all")])
     if keys.num_rows != table.num_rows:
         raise LakeError(f"table {name}: key {spec.key} is not unique ({table.num_rows} rows, {keys.num_rows} keys)")
     return table.sort_by(_ascending(spec.sort_by or spec.key))
 
 
-def _fit(spec: Table, rows: pa.Table) -> pa.Table:
+def fit(spec: Table, rows: pa.Table) -> pa.Table:
+    """Rows cast to the declared schema.
+
+    Raises:
+        LakeError: a null where none may be, or a missing column.
+    """
     for column in spec.columns:
         if column.name in rows.column_names and not column.nullable and (nulls := rows.column(column.name).null_count):
             raise LakeError(
@@ -74,31 +77,29 @@ def conform_stream(root: Path, name: str, batches: pa.RecordBatchReader) -> Iter
     folder = root / "scratch" / uuid.uuid4().hex
     folder.mkdir(parents=True)
     try:
-        count = _spill(spec, batches, folder / "rows.arrow")
+        content = _spill(spec, batches, folder / "rows.arrow")
         connection = duckdb.connect(":memory:")
         connection.execute(f"set temp_directory = {literal(str(folder))}")
         connection.execute("set arrow_large_buffer_size = true")
         connection.register("rows", pa.ipc.open_file(pa.memory_map(str(folder / "rows.arrow"))).read_all())
         key = ", ".join(quote(column) for column in spec.key)
         (keys,) = connection.execute(f"select count(*) from (select distinct {key} from rows)").fetchone() or (0,)  # noqa: S608 - quoted
-        if keys != count:
-            raise LakeError(f"table {name}: key {spec.key} is not unique ({count} rows, {keys} keys)")
-        digest = TableDigest(name)
-        for batch in _ordered(connection, spec, spec.key):
-            digest.update(batch)
+        if keys != content.rows:
+            raise LakeError(f"table {name}: key {spec.key} is not unique ({content.rows} rows, {keys} keys)")
         physical = pa.RecordBatchReader.from_batches(spec.arrow, _ordered(connection, spec, spec.sort_by or spec.key))
-        yield Conformed(physical, count, digest.hexdigest())
+        yield Conformed(physical, content.rows, content.digest(name))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _spill(spec: Table, batches: pa.RecordBatchReader, path: Path) -> int:
-    count = 0
+def _spill(spec: Table, batches: pa.RecordBatchReader, path: Path) -> Sum:
+    content = Sum()
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, spec.arrow) as writer:
         for batch in batches:
-            writer.write_table(_fit(spec, pa.Table.from_batches([batch])))
-            count += batch.num_rows
-    return count
+            table = fit(spec, pa.Table.from_batches([batch]))
+            content += sum_of(spec.name, table.to_batches())
+            writer.write_table(table)
+    return content
 
 
 def _ordered(connection: duckdb.DuckDBPyConnection, spec: Table, order: tuple[str, ...]) -> Iterator[pa.RecordBatch]:

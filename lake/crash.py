@@ -21,6 +21,7 @@ POINTS: Final = (
     "commit.after_mark",
     "ingest.after_batch",
     "ingest.before_event",
+    "groups.after_mark",
     "build.before_write",
     "build.after_write",
     "rollout.after_plan",

@@ -11,6 +11,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from lake import building as _building
 from lake import commit as _commit
 from lake import projection as _projection
 from lake import raw as _raw
@@ -41,7 +42,7 @@ class Lake:
 
     def build(self, projection: _projection.Projection, *, force: bool = False) -> _projection.Built:
         """Bring a projection's tables up to date."""
-        return _projection.build(self, projection, force=force)
+        return _building.build(self, projection, force=force)
 
     def append_raw(
         self,

@@ -1,31 +1,28 @@
-"""Projections: pure functions of the log that write tables, and the rule that decides when to run one.
+"""Projections: pure functions of the log that write tables.
 
-Belongs here: the contract (`Projection`, `View`) and its runner. Does not belong here: any concrete projection
-(each lives in its stage), effects.
+Belongs here: the contract (`Projection`, `View`), and what says that inputs changed. Does not belong here: running one
+(`building`), any concrete projection (each lives in its stage), effects.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import duckdb
 import pyarrow as pa
 
-from lake import crash
-from lake.conform import Conformed, conform_stream
+from lake.chunks import RecordKeys, read_chunks
 from lake.conform import conform as conform
 from lake.digest import ENCODING
-from lake.durable import file_lock
 from lake.engine import check_read_only, literal
 from lake.errors import LakeError
+from lake.grouping import Grouping
 from lake.ids import Json, canonical, sha256_hex
 from lake.reader import Event, Params, Reader
 from lake.schema import TABLES
-from lake.spool import effects_forbidden
 from lake.store import Store
 from lake.upcast import UPCASTERS
 
@@ -41,6 +38,9 @@ _IMPURE = re.compile(
     r"|setseed|getenv|sample|tablesample|nextval)\b",
     re.IGNORECASE,
 )
+
+_SAID: Final = "clawgym."
+"""Prefix of what a build says in the Delta commit of a table."""
 
 _KEEPING_CONTENT: Final = ("OPTIMIZE", "ADD COLUMN", "SET TBLPROPERTIES", "VACUUM START", "VACUUM END")
 """Delta operations after which a table holds the same rows as before."""
@@ -58,12 +58,20 @@ class Projection:
     events: tuple[str, ...]
     """Event types it reads."""
     build: Callable[[View], Mapping[str, pa.Table | pa.RecordBatchReader]] = field(repr=False)
-    """Gives a table for each output, or a reader of batches where it would not fit in memory. Must be deterministic;
-    may not touch the clock, the disk or the network."""
+    """Gives a table for each output (but those of `grouping`), or a reader of batches where it would not fit in memory.
+    Must be deterministic; may not touch the clock, the disk or the network."""
     raw: bool = False
     """Whether it reads `raw_records`."""
     tables: tuple[str, ...] = ()
     """Earlier tables it reads."""
+    grouping: Grouping | None = field(default=None, repr=False)
+    """Makes the outputs that `build` does not give, by groups of inputs, and only those whose inputs changed."""
+
+    @property
+    def whole(self) -> tuple[str, ...]:
+        """The outputs that `build` gives."""
+        apart = () if self.grouping is None else (*self.grouping.tables, self.grouping.state)
+        return tuple(name for name in self.outputs if name not in apart)
 
 
 @dataclass(frozen=True)
@@ -74,6 +82,8 @@ class Built:
     skipped: bool
     rows: Mapping[str, int]
     digests: Mapping[str, str]
+    groups: int | None = None
+    """Groups of inputs that were made anew; null for a projection that has none, or when skipped."""
 
 
 class View:
@@ -106,6 +116,15 @@ class View:
         if not self._projection.raw:
             raise LakeError(f"projection {self._projection.name} does not declare raw=True")
         return self._reader.raw_records(where, params)
+
+    def raw_chunks(self, chunks: Sequence[RecordKeys], columns: Sequence[str]) -> Iterator[pa.Table]:
+        """Raw records of lists of source versions: a table a list, ordered by (source_id, version, position).
+
+        In bounded memory however many lists there are: one table, if each of them fits.
+        """
+        if not self._projection.raw:
+            raise LakeError(f"projection {self._projection.name} does not declare raw=True")
+        return read_chunks(self._reader, chunks, columns)
 
     def sql(self, query: str, params: Params = None) -> pa.Table:
         """Run a query over what is declared: the tables, `events` of the declared types, `raw_records` with raw=True.
@@ -149,72 +168,6 @@ def fingerprint(lake: Lake, projection: Projection, reader: Reader | None = None
     return sha256_hex(canonical(inputs))
 
 
-def build(lake: Lake, projection: Projection, *, force: bool = False) -> Built:
-    """Bring a projection's tables up to date; does nothing when its inputs did not change.
-
-    Two builds of one projection wait for each other. What is read is one state of the lake, the one whose
-    fingerprint is recorded: events that arrive meanwhile are for the next build.
-
-    Raises:
-        LakeError: the projection gave other tables than it declares, or rows that break the schema or the key.
-    """
-    with file_lock(lake.root / "locks" / f"build.{projection.name}.lock"):
-        reader = lake.now()
-        inputs = fingerprint(lake, projection, reader)
-        records = {name: lake.build_record(name) for name in projection.outputs}
-        if not force and all(record.get("inputs") == inputs for record in records.values()):
-            return Built(
-                projection.name,
-                True,
-                {name: int(record["rows"]) for name, record in records.items()},
-                {name: str(record["digest"]) for name, record in records.items()},
-            )
-        return write(lake.store, projection, compute(reader, projection), inputs)
-
-
-def compute(reader: Reader, projection: Projection) -> Mapping[str, pa.Table | pa.RecordBatchReader]:
-    """Run a projection over one state of the lake, with effects forbidden.
-
-    Raises:
-        LakeError: it gave other tables than it declares.
-        ReplayError: it tried an effect.
-    """
-    token = effects_forbidden.set(True)
-    try:
-        tables = projection.build(View(reader, projection))
-    finally:
-        effects_forbidden.reset(token)
-    if set(tables) != set(projection.outputs):
-        raise LakeError(f"projection {projection.name} gave {sorted(tables)} but declares {sorted(projection.outputs)}")
-    return tables
-
-
-def write(
-    store: Store, projection: Projection, tables: Mapping[str, pa.Table | pa.RecordBatchReader], inputs: str
-) -> Built:
-    """Check, sort and write what a projection gave; records how it was built in the Delta commit."""
-    rows: dict[str, int] = {}
-    digests: dict[str, str] = {}
-    for name in projection.outputs:
-        given = tables[name]
-        with (
-            conform_stream(store.root, name, given)
-            if isinstance(given, pa.RecordBatchReader)
-            else nullcontext(Conformed.of(name, given)) as ready
-        ):
-            rows[name], digests[name] = ready.rows, ready.digest
-            metadata = {
-                "clawgym.projection": f"{projection.name}@{projection.version}",
-                "clawgym.inputs": inputs,
-                "clawgym.digest": ready.digest,
-                "clawgym.rows": str(ready.rows),
-            }
-            crash.point("build.before_write")
-            store.overwrite(name, ready.data, metadata)
-            crash.point("build.after_write")
-    return Built(projection.name, False, rows, digests)
-
-
 def rows_table(name: str, rows: list[dict[str, Json]]) -> pa.Table:
     """An Arrow table in the declared schema of `name` from row dicts (missing keys are null)."""
     return pa.Table.from_pylist(rows, schema=TABLES[name].arrow)
@@ -222,12 +175,17 @@ def rows_table(name: str, rows: list[dict[str, Json]]) -> pa.Table:
 
 def build_record(store: Store, name: str, version: int) -> dict[str, Json]:
     """How the content of a table at a Delta version was built; empty when it never was, or its log was cleaned up."""
+    found = last_build(store, name, version)
+    return found if "inputs" in found else {}
+
+
+def last_build(store: Store, name: str, version: int) -> dict[str, Json]:
+    """What the commit that wrote the content of a table at a Delta version says of the build, a finished one or not."""
     for at in range(version, -1, -1):
         info = store.commit_info(name, at)
-        if "clawgym.inputs" in info:
-            return {key: info[f"clawgym.{key}"] for key in ("inputs", "digest", "rows", "projection")}
         if not info or info.get("operation") not in _KEEPING_CONTENT:
-            return {}
+            said = {key: value for key, value in info.items() if key.startswith(_SAID)}
+            return {key.removeprefix(_SAID): value for key, value in said.items()}
     return {}
 
 

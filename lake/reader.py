@@ -157,6 +157,19 @@ class Reader:
                 create_view(cursor, name, definition)
         return cursor.sql(query, params=params)
 
+    def batches(self, name: str, size: int = 512) -> Iterator[pa.RecordBatch]:
+        """A whole table in its declared columns and types, in no order, in bounded memory.
+
+        Args:
+            name: table.
+            size: rows at a time.
+        """
+        with self._reading(name):
+            reader = self.cursor([name]).execute(f"select * from {quote(name)}").to_arrow_reader(size)  # noqa: S608 - a name of the schema
+            for batch in reader:
+                rows = declared(name, pa.Table.from_batches([batch]), f"at version {self.version(name)}")
+                yield from rows.to_batches()
+
     def table(self, name: str) -> pa.Table:
         """A whole table, in its declared columns, types and order."""
         spec = TABLES[name]

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
-from lake.digest import sorted_digest, table_digest
+from lake.building import rebuild
+from lake.digest import Sum, row_hashes, sum_of, table_digest
 from lake.errors import LakeError, ReplayError
 from lake.ids import Json
-from lake.projection import Projection, build_record, compute, fingerprint, write
+from lake.projection import Projection, build_record, fingerprint
 from lake.reader import Reader
 from lake.schema import TABLES
 from lake.store import Store
@@ -110,7 +111,7 @@ def replay(lake: Lake, projections: Iterable[Projection], *, keep: bool = False)
         results: list[TableResult] = []
         outdated: set[str] = set()
         for projection in ordered:
-            write(scratch, projection, compute(rebuilt, projection), inputs="replay")
+            rebuild(scratch, projection, rebuilt, inputs="replay")
             reason = why_stale(lake, projection, live, outdated)
             if reason:
                 outdated.update(projection.outputs)
@@ -166,20 +167,21 @@ def why_stale(lake: Lake, projection: Projection, live: Reader, outdated: Abstra
 
 def _compare(lake: Lake, projection: Projection, name: str, live: Reader, rebuilt: Reader, stale: str) -> TableResult:
     rules = f"{projection.name}@{projection.version}"
-    new = _by_key(name, rebuilt.table(name))
-    digest_new = sorted_digest(name, new)
+    new = sum_of(name, rebuilt.batches(name))
+    digest_new = new.digest(name)
     try:
-        old = _by_key(name, live.table(name))
         # Computed again from the rows: the digest in the build record would not notice a changed file.
-        digest_old = sorted_digest(name, old)
+        old = sum_of(name, live.batches(name))
     except (LakeError, OSError) as error:
-        return TableResult(name, rules, "missing", None, new.num_rows, None, digest_new, f"cannot be read: {error}")
-    figures = (old.num_rows, new.num_rows, digest_old, digest_new)
+        return TableResult(name, rules, "missing", None, new.rows, None, digest_new, f"cannot be read: {error}")
+    digest_old = old.digest(name)
+    figures = (old.rows, new.rows, digest_old, digest_new)
     if digest_old == digest_new:
         return TableResult(name, rules, "equal", *figures, stale)
-    if not build_record(lake.store, name, live.version(name)) and old.num_rows == 0:
+    others = [other for other in projection.outputs if build_record(lake.store, other, live.version(other))]
+    if not others and old == Sum():  # else it is younger than the build of the others
         return TableResult(name, rules, "missing", *figures, "never built")
-    first = first_difference(name, old, new)
+    first = first_difference(name, _by_key(name, live.table(name)), _by_key(name, rebuilt.table(name)))
     if stale:
         return TableResult(name, rules, "stale", *figures, stale, first)
     detail = f"first difference at {first.key}: {first.what}"
@@ -189,13 +191,9 @@ def _compare(lake: Lake, projection: Projection, name: str, live: Reader, rebuil
 def first_difference(name: str, live: pa.Table, rebuilt: pa.Table) -> Difference:
     """The first differing row of two tables in key order that are not equal."""
     spec = TABLES[name]
-    low, high = 0, min(live.num_rows, rebuilt.num_rows)
-    while low < high:  # the longest prefix that is equal by the digest's own idea of equality
-        middle = (low + high + 1) // 2
-        if sorted_digest(name, live.slice(0, middle)) == sorted_digest(name, rebuilt.slice(0, middle)):
-            low = middle
-        else:
-            high = middle - 1
+    pairs = zip(row_hashes(name, live), row_hashes(name, rebuilt), strict=False)
+    shorter = min(live.num_rows, rebuilt.num_rows)
+    low = next((number for number, (old_row, new_row) in enumerate(pairs) if old_row != new_row), shorter)
     old = live.slice(low, 1).to_pylist()
     new = rebuilt.slice(low, 1).to_pylist()
     keys = [tuple(row[0][column] for column in spec.key) if row else None for row in (old, new)]

@@ -9,7 +9,7 @@ import json
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -20,7 +20,7 @@ from deltalake import ColumnProperties, CommitProperties, DeltaTable, Transactio
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
 from lake.durable import fsync
-from lake.engine import Engines, Place
+from lake.engine import Engines, Place, literal
 from lake.errors import LakeError
 from lake.ids import Json
 from lake.schema import TABLES, Table
@@ -272,6 +272,57 @@ class Store:
                 schema_mode="overwrite",
                 writer_properties=writer(name, rows if isinstance(rows, pa.Table) else None),
                 commit_properties=CommitProperties(custom_metadata=dict(metadata), max_commit_retries=_RETRIES),
+            )
+        except (DeltaError, OSError) as error:
+            raise LakeError(
+                f"table {name} in {self.root} cannot be written: {error}; it is as it was, build it again"
+            ) from error
+        return self.version(name)
+
+    def replace(
+        self,
+        name: str,
+        rows: pa.RecordBatchReader | None,
+        column: str,
+        values: Sequence[str],
+        metadata: Mapping[str, str],
+    ) -> int:
+        """Take the rows of a projection table with some values of a column out and put others in, in one commit.
+
+        Args:
+            name: table.
+            rows: what goes in; None for nothing. Where there are `values`, `column` holds one of them in all of it.
+            column: a text column.
+            values: rows with these go out; files without any of them stay as they are. Nothing goes out without.
+            metadata: what the commit says; it is made even where nothing changes.
+
+        Returns:
+            The new Delta version.
+        """
+        if TABLES[name].kind == "log":
+            raise LakeError(f"table {name} is part of the log and is never rewritten")
+        said = CommitProperties(custom_metadata=dict(metadata), max_commit_retries=_RETRIES)
+        gone = f"{column} in ({', '.join(map(literal, values))})"
+        properties = writer(name)
+        try:
+            if rows is not None and values:
+                write_deltalake(
+                    self.delta(name),
+                    rows,
+                    mode="overwrite",
+                    predicate=gone,
+                    writer_properties=properties,
+                    commit_properties=said,
+                )
+                return self.version(name)
+            if values:
+                before = self.version(name)
+                self.delta(name).delete(gone, writer_properties=properties, commit_properties=said)
+                if self.version(name) > before:
+                    return self.version(name)
+            given = rows if rows is not None else TABLES[name].arrow.empty_table()
+            write_deltalake(
+                self.delta(name), given, mode="append", writer_properties=properties, commit_properties=said
             )
         except (DeltaError, OSError) as error:
             raise LakeError(

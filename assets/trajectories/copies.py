@@ -1,49 +1,83 @@
 """History copied into another session: told by what was said and when, not by file; counted once.
 
-Belongs here: marking copied turns over a whole corpus. Does not belong here: copies inside one session (`turns`).
+Belongs here: which answers can be told apart, marking those that somebody held earlier. Does not belong here: who was
+first (the index of the lake says so), copies inside one session (`turns`).
 """
 
 from __future__ import annotations
 
-from assets.trajectories.clean import CleanSession
+from collections.abc import Mapping
+
+from assets.trajectories.clean import CleanBranch, CleanSession
 from assets.trajectories.linear import message_of
 from assets.trajectories.normal import normal
 from assets.trajectories.rules.structure import COPIED
 from assets.trajectories.steps import Step
+from lake.ids import digest
 
 
-class Copies:
-    """Answers seen so far, by the session that had them first."""
+class Answers:
+    """The answers of one cleaned session by identity, and who holds them.
 
-    def __init__(self) -> None:
-        self._first: dict[tuple[object, ...], str] = {}
+    The holder is the source, or the trajectory in a document of many conversations: these are as far apart as those of
+    two documents, and branches of one session are not.
+    """
 
-    def mark(self, session: CleanSession) -> None:
-        """Mark turns that an earlier source holds already; a trajectory of nothing else gets the class `copy`."""
-        source = session.ref.source_id
+    def __init__(self, session: CleanSession) -> None:
+        self._session = session
+        self._held: dict[int, tuple[str, str]] = {}
+        """(holder, identity) by id() of the step."""
         for branch in session.branches:
             if branch.class_ == "copy":
                 continue  # the source itself says so
-            answers = [step for step in branch.steps if step.role == "assistant" and not step.context]
+            for step in branch.steps:
+                identity = _identity(step) if _is_answer(step) else None
+                if identity is not None:
+                    self._held[id(step)] = self._holder(branch, step), identity
+
+    def _holder(self, branch: CleanBranch, step: Step) -> str:
+        return self._session.ref.source_id if step.history is None else branch.trajectory_id
+
+    def held(self) -> list[tuple[str, str]]:
+        """(holder, identity) of each, once, in order."""
+        return list(dict.fromkeys(self._held.values()))
+
+    def mark(self, first: Mapping[str, str]) -> None:
+        """Mark those that another one held first; a trajectory of nothing else gets the class `copy`.
+
+        Args:
+            first: the first holder of each identity.
+        """
+        for branch in self._session.branches:
+            if branch.class_ == "copy":
+                continue
+            answers = [step for step in branch.steps if _is_answer(step)]
             for step in answers:
-                if step.response_id is None and step.ts is None and step.history is None:
-                    continue  # nothing tells it from the same words said another time
-                # conversations of one document are as far apart as those of two; branches of one session are not
-                owner = source if step.history is None else branch.trajectory_id
-                first = self._first.setdefault(_identity(step), owner)
-                if first != owner:
-                    step.context = True
-                    for call in step.calls:
-                        if call.result is not None:
-                            call.result.context = True
-                    what = "source" if step.history is None else "trajectory"
-                    session.findings.add(step.at, COPIED, f"{what} {first[:16]}")
+                holder, identity = self._held.get(id(step), ("", ""))
+                if identity and first[identity] != holder:
+                    self._mark(step, first[identity])
             if answers and all(step.context for step in answers):
                 branch.class_ = "copy"
 
+    def _mark(self, step: Step, first: str) -> None:
+        step.context = True
+        for call in step.calls:
+            if call.result is not None:
+                call.result.context = True
+        what = "source" if step.history is None else "trajectory"
+        self._session.findings.add(step.at, COPIED, f"{what} {first[:16]}")
 
-def _identity(step: Step) -> tuple[object, ...]:
-    """What makes an answer the same in two files: text and calls, and response id or time, else all before it."""
+
+def _is_answer(step: Step) -> bool:
+    return step.role == "assistant" and not step.context
+
+
+def _identity(step: Step) -> str | None:
+    """What makes an answer the same in two files: text and calls, and response id or time, else all before it.
+
+    None where nothing tells it from the same words said another time.
+    """
     if step.response_id is None and step.ts is None:
-        return (step.history,)
-    return step.response_id, step.ts if step.response_id is None else None, normal(message_of(step))
+        return None if step.history is None else digest("history", step.history, length=32)
+    time = step.ts.isoformat() if step.response_id is None and step.ts is not None else None
+    return digest(step.response_id, time, normal(message_of(step)), length=32)

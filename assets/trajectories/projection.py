@@ -6,13 +6,15 @@ Belongs here: the order of work over a whole lake. Does not belong here: any rul
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 import pyarrow as pa
 
 from assets.trajectories.clean import CleanSession
-from assets.trajectories.copies import Copies
+from assets.trajectories.copies import Answers
 from assets.trajectories.findings import Findings
 from assets.trajectories.formats import clean_source
 from assets.trajectories.gaps import fill_head
@@ -20,24 +22,22 @@ from assets.trajectories.join import Joined, context_differs, join, recovery, st
 from assets.trajectories.render import Context, Renderer, Rows
 from assets.trajectories.rules import RULES
 from assets.trajectories.served import Served, read_served
-from assets.trajectories.sources import CALLS, TRANSCRIPTS, Group, Source, groups
+from assets.trajectories.sources import CALLS, TRANSCRIPTS, Bundle, Source, load, plan
 from assets.trajectories.superseded import only_here
 from assets.trajectories.trace import Trace, read_trace
 from assets.trajectories.unlogged import session_of_calls
 from lake import Projection, View, rows_table
+from lake.grouping import Claims, Group, Grouping, Made, by_table
 from lake.ids import Json
 
-OUTPUTS = ("trajectories", "steps", "tool_calls", "diagnostics", "ledger", "samples", "cleaning_rules")
+_BY_GROUP: Final = ("trajectories", "steps", "tool_calls", "diagnostics", "ledger", "samples")
+
+OUTPUTS = (*_BY_GROUP, "answer_claims", "trajectory_groups", "cleaning_rules")
 
 
 def build(view: View) -> Mapping[str, pa.Table]:
-    """See `Projection.build`."""
-    rows: Rows = {name: [] for name in OUTPUTS}
-    attempts = {row["attempt_id"]: row for row in view.table("attempts").to_pylist()}
-    copies = Copies()
-    for group in groups(view):
-        _group(group, attempts.get(group.attempt_id), copies, rows)
-    rows["cleaning_rules"] = [
+    """See `Projection.build`; everything but the rules is made by group (`make`)."""
+    rows: list[dict[str, Json]] = [
         {
             "rule": rule.name,
             "rule_version": rule.version,
@@ -47,55 +47,93 @@ def build(view: View) -> Mapping[str, pa.Table]:
         }
         for rule in RULES.values()
     ]
-    return {name: rows_table(name, rows[name]) for name in OUTPUTS}
+    return {"cleaning_rules": rows_table("cleaning_rules", rows)}
 
 
-def _group(group: Group, attempt: Mapping[str, Json] | None, copies: Copies, rows: Rows) -> None:
-    renderer = Renderer(rows)
-    served = read_served(group.calls[0].rows) if group.calls else None
-    traces = {session: read_trace(sources[0].rows) for session, sources in sorted(group.traces.items())}
-    sessions: list[CleanSession] = []
-    made: set[int] = set()
-    places: dict[str, dict[int, str]] = {}
-    for source in group.transcripts:
-        trace = traces.get(source.ref.session_id or "")
-        session = clean_source(source.ref, source.rows, recovery(served, trace, None))
-        copies.mark(session)
-        sessions.append(session)
+def make(view: View, chunks: Sequence[Sequence[Group]], claims: Claims) -> Iterator[Made]:
+    """See `Grouping.make`."""
+    for loaded in load(view, chunks):
+        cleaned = [(group, _clean(bundle)) for group, bundle in loaded]
+        claims.look_up(identity for _, group in cleaned for _, identity in group.held())
+        made: Made = []
+        for group, clean in cleaned:
+            rows = by_table(_BY_GROUP)
+            first = claims.claim(group, clean.held())
+            _finish(clean, first, group.material.attempt, rows)
+            made.append((group, rows))
+        yield made
+
+
+@dataclass
+class _Cleaned:
+    """A group, its sessions cleaned each by itself."""
+
+    bundle: Bundle
+    served: Served | None
+    traces: dict[str, Trace]
+    sessions: list[CleanSession]
+    recovered: dict[tuple[str, int], CleanSession]
+    """What only superseded versions hold, by source and version."""
+    answers: list[Answers]
+    """Of the sessions, then of the recovered ones."""
+
+    def held(self) -> list[tuple[str, str]]:
+        """Answers of all sessions, as (holder, identity)."""
+        return [held for answers in self.answers for held in answers.held()]
+
+
+def _clean(bundle: Bundle) -> _Cleaned:
+    served = read_served(bundle.calls[0].rows) if bundle.calls else None
+    traces = {session: read_trace(sources[0].rows) for session, sources in sorted(bundle.traces.items())}
+    sessions = [
+        clean_source(source.ref, source.rows, recovery(served, traces.get(source.ref.session_id or ""), None))
+        for source in bundle.transcripts
+    ]
+    recovered = _only_in_superseded(bundle, sessions)
+    answers = [Answers(session) for session in [*sessions, *recovered.values()]]
+    return _Cleaned(bundle, served, traces, sessions, recovered, answers)
+
+
+def _only_in_superseded(bundle: Bundle, sessions: list[CleanSession]) -> dict[tuple[str, int], CleanSession]:
+    """What only superseded versions of foreign sources hold, newest first; by source and version."""
+    found: dict[tuple[str, int], CleanSession] = {}
+    for source in reversed(bundle.superseded if bundle.attempt_id is None else []):
+        if source.ref.kind not in TRANSCRIPTS:
+            continue
+        session = only_here(clean_source(source.ref, source.rows), [*sessions, *found.values()])
+        if session is not None:
+            found[source.ref.source_id, source.ref.version] = session
+    return found
+
+
+def _finish(cleaned: _Cleaned, first: Mapping[str, str], attempt: Mapping[str, Json] | None, rows: Rows) -> None:
+    """Mark what others hold, join with the calls, and render."""
+    served, traces, sessions = cleaned.served, cleaned.traces, list(cleaned.sessions)
+    for answers in cleaned.answers:
+        answers.mark(first)
+    for session in sessions:
+        trace = traces.get(session.ref.session_id or "")
         if trace is not None:
             fill_head(session, trace)
     if served is not None and not any(session.branches for session in sessions):
-        sessions += session_of_calls(group.calls[0].ref, served)
+        sessions += session_of_calls(cleaned.bundle.calls[0].ref, served)
+    renderer = Renderer(rows)
+    made: set[int] = set()
+    places: dict[str, dict[int, str]] = {}
     for session in sessions:
         joined = join(session, served, by_order=len(sessions) == 1) if served is not None else Joined()
         made |= joined.made.keys()
         _render(renderer, session, attempt, served, traces.get(session.ref.session_id or ""), joined)
         places[session.ref.source_id] = _trajectory_of(session)
-    recovered = _only_in_superseded(group, sessions, copies)
-    for session in recovered.values():
+    for session in cleaned.recovered.values():
         _render(renderer, session, attempt, None, None, Joined())
-    _state_all(group, renderer, sessions, served, traces, made, places)
-    _state_superseded(group, renderer, recovered)
+    _state_all(cleaned.bundle, renderer, sessions, served, traces, made, places)
+    _state_superseded(cleaned.bundle, renderer, cleaned.recovered)
 
 
-def _only_in_superseded(
-    group: Group, sessions: list[CleanSession], copies: Copies
-) -> dict[tuple[str, int], CleanSession]:
-    """What only superseded versions of foreign sources hold, newest first; by source and version."""
-    found: dict[tuple[str, int], CleanSession] = {}
-    for source in reversed(group.superseded if group.attempt_id is None else []):
-        if source.ref.kind not in TRANSCRIPTS:
-            continue
-        session = only_here(clean_source(source.ref, source.rows), [*sessions, *found.values()])
-        if session is not None:
-            copies.mark(session)
-            found[source.ref.source_id, source.ref.version] = session
-    return found
-
-
-def _state_superseded(group: Group, renderer: Renderer, recovered: Mapping[tuple[str, int], CleanSession]) -> None:
+def _state_superseded(bundle: Bundle, renderer: Renderer, recovered: Mapping[tuple[str, int], CleanSession]) -> None:
     """Findings and ledger of superseded versions."""
-    for source in group.superseded:
+    for source in bundle.superseded:
         session = recovered.get((source.ref.source_id, source.ref.version))
         if session is None:
             renderer.findings(source.ref, Findings(), _all(source, "dropped", "superseded_version"), {})
@@ -144,7 +182,7 @@ def _trajectory_of(session: CleanSession) -> dict[int, str]:
 
 
 def _state_all(
-    group: Group,
+    group: Bundle,
     renderer: Renderer,
     sessions: list[CleanSession],
     served: Served | None,
@@ -172,7 +210,7 @@ def _state_all(
 
 
 def _all(source: Source, disposition: str, rule: str) -> Counter[tuple[str, str]]:
-    return Counter({(disposition, rule): len(source.rows)})
+    return Counter({(disposition, rule): source.records})
 
 
 PROJECTION = Projection(
@@ -183,4 +221,11 @@ PROJECTION = Projection(
     build=build,
     raw=True,
     tables=("attempts",),
+    grouping=Grouping(
+        outputs=_BY_GROUP,
+        state="trajectory_groups",
+        claims="answer_claims",
+        plan=plan,
+        make=make,
+    ),
 )

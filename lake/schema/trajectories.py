@@ -6,6 +6,14 @@ import pyarrow as pa
 
 from lake.schema.model import STRINGS, TIMESTAMP, Column, Table
 
+GROUP = Column(
+    "group_id",
+    pa.string(),
+    "Group it was cleaned with: an attempt's logs, or a session of others",
+    nullable=True,
+    role="bookkeeping",
+)
+
 TRAJECTORIES = Table(
     name="trajectories",
     stage="trajectories",
@@ -78,6 +86,7 @@ TRAJECTORIES = Table(
         ),
         Column("rules", STRINGS, "Cleaning rules that touched it, name@version, sorted"),
         Column("secrets_masked", pa.int32(), "Values masked in the derived text"),
+        GROUP,
     ),
 )
 
@@ -119,6 +128,7 @@ STEPS = Table(
             nullable=True,
             references="raw_records.record_key",
         ),
+        GROUP,
     ),
 )
 
@@ -156,6 +166,7 @@ TOOL_CALLS = Table(
             nullable=True,
             references="raw_records.record_key",
         ),
+        GROUP,
     ),
 )
 
@@ -183,6 +194,7 @@ DIAGNOSTICS = Table(
         ),
         Column("detail", pa.string(), "What was seen, masked"),
         Column("record_key", pa.string(), "Raw record", references="raw_records.record_key"),
+        GROUP,
     ),
 )
 
@@ -202,6 +214,7 @@ LEDGER = Table(
         Column("disposition", pa.string(), "kept | dropped | quarantined"),
         Column("rule", pa.string(), "For kept: what it became (step, metadata, evidence …); else rule or reason"),
         Column("records", pa.int64(), "Raw records"),
+        GROUP,
     ),
 )
 
@@ -229,6 +242,37 @@ SAMPLES = Table(
         Column("status", pa.int32(), "HTTP status of the upstream try", nullable=True),
         Column("response_id", pa.string(), "Completion id", nullable=True),
         Column("record_key", pa.string(), "Raw proxy record", references="raw_records.record_key"),
+        GROUP,
+    ),
+)
+
+TRAJECTORY_GROUPS = Table(
+    name="trajectory_groups",
+    stage="trajectories",
+    kind="projection",
+    doc="What is cleaned together, and from which state of its logs: tells a build which groups to clean anew.",
+    grain="one attempt with its logs, or one session of others",
+    key=("group_id",),
+    columns=(
+        Column("group_id", pa.string(), "Digest of the attempt id, or of the session's id, 20 hex digits"),
+        Column("place", pa.string(), "Order among groups: the lower one holds a copied answer first"),
+        Column("inputs", pa.string(), "Digest of its source versions and its attempt; empty while it is rewritten"),
+        Column("row_counts", pa.list_(pa.int64()), "Its rows in each of the stage's tables"),
+        Column("row_sums", STRINGS, "Sums of the hashes of these rows, hex, in the same order"),
+    ),
+)
+
+ANSWER_CLAIMS = Table(
+    name="answer_claims",
+    stage="trajectories",
+    kind="projection",
+    doc="Answers that can be told from the same words said another time: groups that share some hold copied history.",
+    grain="one answer of one group",
+    key=("holder", "identity"),
+    columns=(
+        Column("holder", pa.string(), "First in its group: a source, or a trajectory in a document of many"),
+        Column("identity", pa.string(), "Digest of what was said and its response id, time or history, 32 hex digits"),
+        GROUP,
     ),
 )
 
@@ -248,4 +292,14 @@ CLEANING_RULES = Table(
     ),
 )
 
-TABLES = (TRAJECTORIES, STEPS, TOOL_CALLS, DIAGNOSTICS, LEDGER, SAMPLES, CLEANING_RULES)
+TABLES = (
+    TRAJECTORIES,
+    STEPS,
+    TOOL_CALLS,
+    DIAGNOSTICS,
+    LEDGER,
+    SAMPLES,
+    CLEANING_RULES,
+    TRAJECTORY_GROUPS,
+    ANSWER_CLAIMS,
+)

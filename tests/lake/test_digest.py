@@ -64,8 +64,8 @@ def digest(*rows: dict[str, Json]) -> str:
 
 def test_is_stable_over_versions_of_this_project() -> None:
     """A change of these values makes every lake's build records stale: raise the encoding's number with it."""
-    assert digest() == "a3661c12305dd1ffb6698552ff1b002684444066d289156ef0e136be9a280d39"
-    assert digest(ROW) == "301ac29c004a230660ba7b7a06698e3723c68871c27dce4bba52bee7dd0a4e6a"
+    assert digest() == "cceb5e4f56bfa0a673d023936d2c8fb0f99c68f48d4b04fc831b6dace54325f8"
+    assert digest(ROW) == "66a1c363af0b20c9c6af14169eae1677970a483bd05cb5039178ef39d67a52cf"
 
 
 OTHER: list[tuple[str, Json]] = [

@@ -46,7 +46,8 @@ def personas(view: View) -> dict[str, pa.Table]:
 def ledger(view: View) -> dict[str, pa.Table]:
     found = view.sql(
         "select source_id, version, any_value(source_kind) as source_kind, null as session_id, null as attempt_id,"
-        " 'kept' as disposition, 'step' as rule, count(*)::bigint as records from raw_records group by all"
+        " 'kept' as disposition, 'step' as rule, count(*)::bigint as records, null as group_id"
+        " from raw_records group by all"
     )
     return {"ledger": found.select(TABLES["ledger"].arrow.names)}
 

@@ -23,7 +23,7 @@ from tests.trajectories.attempts import FIXTURES, context, make_attempt, state_a
 from tests.trajectories.sessions import Session, exec_call
 from tests.trajectories.test_secrets import CANARIES, planted
 
-TABLES = ("trajectories", "steps", "tool_calls", "diagnostics", "ledger", "samples", "cleaning_rules")
+TABLES = STAGE.projection.outputs
 
 
 def build(lake: Lake) -> None:

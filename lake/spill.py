@@ -1,0 +1,122 @@
+"""Rows of many tables collected on disk as they are made, and given back table by table, sorted in long runs.
+
+Belongs here: checks of what was made, the sums of its rows, the files. Does not belong here: Delta, what to make.
+"""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lake.conform import fit
+from lake.digest import Sum, row_hashes
+from lake.errors import LakeError
+from lake.grouping import GROUP, Made
+from lake.schema import TABLES
+
+_RUN_BYTES: Final = 96 * 1024 * 1024
+"""Rows sorted together. A point read looks at one row group of each run, so long ones are better; held twice."""
+
+_BATCH_ROWS: Final = 2048
+
+
+class Spill:
+    """Made rows on their way to some tables. Leaves nothing on disk when closed."""
+
+    def __init__(self, root: Path, names: Sequence[str]) -> None:
+        self._names = names
+        self._folder = root / "scratch" / uuid.uuid4().hex
+        self._folder.mkdir(parents=True)
+        self._sinks: dict[str, pa.OSFile] = {}
+        self._writers: dict[str, pa.RecordBatchFileWriter] = {}
+        options = pa.ipc.IpcWriteOptions(compression="lz4")
+        for name in names:
+            self._sinks[name] = pa.OSFile(str(self._folder / f"{name}.arrow"), "wb")
+            self._writers[name] = pa.ipc.new_file(self._sinks[name], TABLES[name].arrow, options=options)
+        self._owners: dict[str, set[str]] = {name: set() for name in names}
+        self.sums: dict[str, tuple[Sum, ...]] = {}
+        """Of each group, its sum in each table."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._finish()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def add(self, made: Made) -> None:
+        """Take the rows of some groups, each in one piece.
+
+        Raises:
+            LakeError: rows that do not fit the schema, or a key of another group or row.
+        """
+        sums: dict[str, list[Sum]] = {group.group_id: [] for group, _ in made}
+        for name in self._names:
+            rows = [{**row, GROUP: group.group_id} for group, rows in made for row in rows[name]]
+            table = fit(TABLES[name], pa.Table.from_pylist(rows, schema=TABLES[name].arrow)).combine_chunks()
+            del rows
+            self._check_keys(name, table)
+            hashes = row_hashes(name, table)
+            at = 0
+            for group, tables in made:
+                count = len(tables[name])
+                sums[group.group_id].append(sum(map(_one, hashes[at : at + count]), Sum()))
+                at += count
+            if table.num_rows:
+                self._writers[name].write_table(table)
+        self.sums.update({group: tuple(found) for group, found in sums.items()})
+
+    def _check_keys(self, name: str, table: pa.Table) -> None:
+        spec = TABLES[name]
+        keys = table.group_by(list(spec.key)).aggregate([([], "count_all")]).num_rows
+        owners = set(pc.unique(table.column(spec.key[0])).to_pylist())
+        again = owners & self._owners[name]
+        if keys != table.num_rows or again:
+            what = f"{spec.key[0]} {min(again)} belongs to two groups" if again else f"{table.num_rows - keys} repeated"
+            raise LakeError(f"table {name}: key {spec.key} is not unique: {what}")
+        self._owners[name] |= owners
+
+    def owners(self, name: str) -> set[str]:
+        """Values of the first key column of a table among the rows taken."""
+        return self._owners[name]
+
+    def _finish(self) -> None:
+        for name in list(self._writers):
+            self._writers.pop(name).close()
+            self._sinks.pop(name).close()
+
+    def rows(self, name: str) -> pa.RecordBatchReader:
+        """All rows of a table that were taken. No more can be added then."""
+        self._finish()
+        return pa.RecordBatchReader.from_batches(TABLES[name].arrow, self._runs(name))
+
+    def _runs(self, name: str) -> Iterator[pa.RecordBatch]:
+        order = [(column, "ascending") for column in TABLES[name].sort_by or TABLES[name].key]
+        with pa.memory_map(str(self._folder / f"{name}.arrow")) as source:
+            file = pa.ipc.open_file(source)
+            for run in _runs(file.get_batch(number) for number in range(file.num_record_batches)):
+                yield from pa.Table.from_batches(run).sort_by(order).to_batches(max_chunksize=_BATCH_ROWS)
+
+
+def _runs(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+    run: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        if run and size + batch.nbytes > _RUN_BYTES:
+            yield run
+            run, size = [], 0
+        run.append(batch)
+        size += batch.nbytes
+    if run:
+        yield run
+
+
+def _one(value: int) -> Sum:
+    return Sum(1, value)
