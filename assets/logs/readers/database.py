@@ -28,6 +28,9 @@ _TRIES: Final = 20
 MAX_EVENT: Final = 64 * 1024 * 1024
 """A compressed row that states no length is decompressed up to here. Bytes."""
 
+_UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
+"""What a broken database raises; the latter where the message names something that is no text."""
+
 _WAL_HEADER: Final = 32
 """A log that begins anew has another header (its salts)."""
 
@@ -50,7 +53,7 @@ class DatabaseReader:
             copy = Copy(path)
             with closing(copy.connect()) as connection:
                 found = _sources(path, copy, connection)
-        except (sqlite3.Error, OSError) as error:
+        except (*_UNREADABLE, OSError) as error:
             raise SourceError(
                 f"{path} is a database but cannot be read: {error}; copy it together with its -wal and try again"
             ) from error
@@ -138,7 +141,7 @@ class TableSource:
                     at += line.size
                     if end is not None and at >= end:
                         return
-        except sqlite3.Error as error:
+        except _UNREADABLE as error:
             raise SourceError(
                 f"{self.path} breaks off in the {self.kind} of session {self.session_id}: {error}; "
                 "restore it from a backup and ingest again"
