@@ -22,8 +22,12 @@ TASKS = "abc"
 
 @pytest.fixture
 def opened(tmp_path: Path) -> Lake:
+    return suite_lake(tmp_path / "lake")
+
+
+def suite_lake(root: Path) -> Lake:
     """A suite of three tasks, twice run by a strong and a small model, and by two teachers."""
-    lake = open_lake(tmp_path / "lake")
+    lake = open_lake(root)
     rollouts: dict[str, float | None] = {}
     version = digest([[task, f"{task}1"] for task in TASKS], length=16)
     means = {"big": (1.0, 0.5, 0.1), "small": (0.9, 0.3, 0.0), "strong": (1.0, 1.0, 1.0), "weak": (0.0, 0.7, 1.0)}

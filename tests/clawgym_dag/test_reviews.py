@@ -8,8 +8,19 @@ from pathlib import Path
 import pytest
 
 import lake
+from assets.bench import load_suite
+from assets.bench.suites import suite_name
+from clawgym_dag.profiles import load_profile
+from lake import Lake
+from lake.ids import digest
+from tests.bench.test_selection import suite_lake
 from tests.clawgym_dag.conftest import Call
 from tests.sql import minilake
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Lake:
+    return suite_lake(tmp_path / "suite")
 
 
 @pytest.fixture
@@ -52,3 +63,17 @@ def test_what_cannot_be_reviewed_is_one_line(arguments: list[str], says: str, mi
     called = call("reviews", "add", *[argument.replace("TASK", task) for argument in arguments])
     assert (called.code, called.err.count("\n")) == (2, 1)
     assert says in called.err
+
+
+def test_tasks_are_chosen_for_a_suite_that_can_be_run(suite: Lake, call: Call) -> None:
+    arguments = ("bench", "select", "hard", "--lake", str(suite.root), "--strong", digest("big"))
+    called = call(*arguments, "--small", digest("small"), "--runs", "2", "--json")
+    assert called.code == 0, called.err
+    assert [task["task_id"] for task in json.loads(called.out)["tasks"] if task["kept"]] == ["b"]
+    table = call(*arguments, "--small", digest("small"), "--runs", "2").out
+    assert "suite hard: 1 of 3 tasks; selected by the paper's rule" in table
+    profile = load_profile("demo", 'bench.suite = "hard"')
+    assert load_suite(suite, suite_name(profile)).task_versions == [["b", "b1"]]
+    few = call(*arguments, "--small", digest("small"))
+    assert (few.code, few.err.count("\n")) == (7, 1)
+    assert "the rule looks at 4" in few.err
