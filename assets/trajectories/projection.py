@@ -215,7 +215,7 @@ def _all(source: Source, disposition: str, rule: str) -> Counter[tuple[str, str]
 
 PROJECTION = Projection(
     name="trajectories",
-    version=2,
+    version=3,
     outputs=OUTPUTS,
     events=(),
     build=build,
