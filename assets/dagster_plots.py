@@ -105,6 +105,11 @@ PLOTS: Final[dict[str, Plot]] = {
         "select left(checkpoint_id, 8), step, value from training_metrics where metric = 'loss' order by 1, 2",
         "line",
     ),
+    "bench_comparisons": Plot(
+        "tasks that changed side by pair of runs",
+        "select concat(first_policy, ' → ', second_policy), len(gained) + len(lost) as n from bench_comparisons"
+        " order by n desc, first_policy, second_policy, first_run_id, second_run_id",
+    ),
     "bench_scores": Plot(
         "score of whole suites, 95 % interval over tasks",
         "select concat_ws(' · ', suite, policy_kind, policy), mean, low, high from bench_scores"
