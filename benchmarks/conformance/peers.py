@@ -114,10 +114,15 @@ def _checked(command: Sequence[str], limit_s: float, text: str | None = None) ->
             command, input=text, capture_output=True, text=True, timeout=limit_s, check=False, env=env
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise PeerUnavailableError(f"{command[0]}: {error}"[:300]) from error
+        raise PeerUnavailableError(_said(command, type(error).__name__)) from error
     if done.returncode != 0:
-        raise PeerUnavailableError(f"{' '.join(command[:5])}: {done.stderr.strip()[-300:]}")
+        raise PeerUnavailableError(_said(command, done.stderr.strip()[-300:]))
     return done.stdout
+
+
+def _said(command: Sequence[str], words: str) -> str:
+    """What went wrong, in one line without this machine's paths."""
+    return " ".join(f"{' '.join(command[:5])}: {words}".replace(f"{ROOT}/", "").split())
 
 
 def outcome(found: dict[str, Any]) -> Outcome:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
 
 import pytest
 
+from benchmarks.conformance import peers
 from benchmarks.conformance.case import Case, Outcome
 from benchmarks.conformance.cases import CASES
 from benchmarks.conformance.elsewhere import ELSEWHERE
 from benchmarks.conformance.ours import run
 from benchmarks.conformance.peers import ROOT, outcome
-from benchmarks.conformance.report import PAGE, RESULTS, page
+from benchmarks.conformance.report import PAGE, RESULTS, page, results
 from benchmarks.conformance.score import Judgement, judge
 
 
@@ -75,3 +78,20 @@ def test_parts_of_a_peer_become_events() -> None:
         ["user: go", 'call 0 exec {"a":"[image png]","b":1}', "result 0: see [image]", "result of no call: ?"]
     ]
     assert (found.tokens, found.failed, found.stated) == ([(1, 2)], [True, False], [(3, "orphan")])
+
+
+def test_a_peer_that_cannot_run_is_said_to_be_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(peers, "ENVIRONMENTS", tmp_path)
+    with pytest.raises(peers.PeerUnavailableError, match=r"needs Python 9\.9 or later"):
+        peers.run(peers.Peer("nobody", "nobody", "1", (9, 9)), CASES)
+    broken = peers.Peer("nobody", "nobody", "1", (3, 11))
+    (tmp_path / "nobody-1" / "bin").mkdir(parents=True)
+    (tmp_path / "nobody-1" / "bin" / "python").symlink_to(sys.executable)
+    (tmp_path / "nobody-1" / "complete").touch()
+    with pytest.raises(peers.PeerUnavailableError, match="can't open file") as raised:
+        peers.run(broken, CASES[:1])  # there is no runner of that name
+    assert str(ROOT / "benchmarks") not in str(raised.value)
+    right = {case.name: Judgement("right", "") for case in CASES}
+    found = results(CASES, right, {"agent_trajectory": "no network", "harbor": right})
+    assert {row["agent_trajectory"] for row in found["cases"]} == {None}
+    assert "`agent-trajectory` 0.4.3 was not run: no network." in page(found)
