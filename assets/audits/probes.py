@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from assets.audits import lint, worthless
+from assets.audits import lint
 from assets.audits.mutants import Skipped, mutants
 from assets.grading import Grade
 from assets.profile import AuditsSection
-from assets.tasks import TaskBundle
+from assets.tasks import TaskBundle, worthless
 
 IN_PROCESS = "lint:in_process"
 """Rejects a task of ours; an imported one is accepted, kept from the bench, and found by this row where RL selects."""

@@ -1,7 +1,7 @@
 """Outputs of no worth: what each expected output would be for somebody who did not do the task.
 
-Belongs here: the outputs of the probes zero_byte, placeholder and pasted_instruction. Does not belong here: what they
-may earn (`probes.py`).
+Belongs here: outputs for the probes of `audits` and for the trials of a verifier while it is written (`routes`). Does
+not belong here: what they may earn.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import Final
 
-from assets.tasks import TaskBundle
+from assets.tasks.bundle import TaskBundle
 from assets.tasks.formats import format_of
 
 PLACEHOLDERS: Final = {
