@@ -26,7 +26,7 @@ OVERSIZED_VALUE = rule(
     "oversized_value", "repaired", "A text above a million characters: its middle was left out, the whole is in raw.",
     severity="warning",
 )  # fmt: skip
-IMAGE = rule("image_replaced", "repaired", "An image became its sha256, size and type; its bytes stay in the raw record.")
+IMAGE = rule("image_replaced", "repaired", "An image became its sha256, size and type; its bytes stay in raw.")
 BAD_TIME = rule("bad_timestamp", "repaired", "A time that cannot be read became null.", severity="warning")
 NO_TIME = rule("missing_timestamp", "noted", "The record states no time: null, or what its message states.")
 TIME_ORDER = rule("out_of_order_time", "noted", "A record states a time more than a second before an earlier one.")
