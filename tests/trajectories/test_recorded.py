@@ -47,7 +47,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 
 def steps(lake: Lake, case: tuple[str, str]) -> list[dict[str, Any]]:
     """Steps of a recording's own turns, by trajectory and position."""
-    return (
+    found: list[dict[str, Any]] = (
         lake.sql(
             "select t.trajectory_id, t.class, t.branch, t.parent_session, s.* exclude (trajectory_id) from steps s"
             " join trajectories t using (trajectory_id) join sources o using (source_id)"
@@ -58,6 +58,7 @@ def steps(lake: Lake, case: tuple[str, str]) -> list[dict[str, Any]]:
         .to_arrow_table()
         .to_pylist()
     )
+    return found
 
 
 def test_both_versions_are_recorded() -> None:
