@@ -32,7 +32,7 @@ from lake.store import Store
 _MARKED: Final = ""
 """Inputs of a group whose rows are being replaced."""
 
-_WHOLE_FROM: Final = 3
+WHOLE_FROM = 3
 """One in so many groups to be made, and all are: rewriting most of a table costs more than writing it."""
 
 
@@ -81,7 +81,7 @@ def build_groups(
         raise LakeError(f"projection {projection.name}: two groups have the same id")
     todo = {id_ for id_, group in present.items() if state.inputs.get(id_) != group.inputs}
     gone = state.inputs.keys() - present.keys()
-    if len(todo) * _WHOLE_FROM > len(plan):
+    if len(todo) * WHOLE_FROM > len(plan):
         state, todo, gone = _empty(grouping), set(present), set()
     index = Index(reader, grouping.claims, state.places, todo | gone)
     with Spill(store.root, grouping.tables) as spill:
