@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import os
 import platform
-import resource
 import sys
-import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
+from benchmarks import running
 from benchmarks.measure import Result
 from lake.ids import utc_now
 
-JOBS = ("ingest", "replay", "rollouts_per_minute")
+JOBS = ("clean", "corpus_text", "ingest", "point_read", "reingest_unchanged", "replay", "rollouts_per_minute")
+LARGE = ("point_read_25000",)
+"""Run only when named: they make gigabytes first."""
 RESULTS = Path(__file__).parent / "results"
 _PACKAGES = ("deltalake", "duckdb", "pyarrow", "msgspec")
 
@@ -27,28 +27,28 @@ def main() -> int:
     parser.add_argument("jobs", nargs="*", metavar="JOB", help=f"of {', '.join(JOBS)}; all where none is named")
     parser.add_argument("--runs", type=int, default=3, help="alternating runs a side (default 3)")
     arguments = parser.parse_args()
-    unknown = [job for job in arguments.jobs if job not in JOBS]
+    unknown = [job for job in arguments.jobs if job not in JOBS + LARGE]
     if unknown:
-        print(f"benchmarks: no job {unknown[0]!r}; there are: {', '.join(JOBS)}", file=sys.stderr)
+        print(f"benchmarks: no job {unknown[0]!r}; there are: {', '.join(JOBS + LARGE)}", file=sys.stderr)
         return 2
-    results: list[Result] = []
     for job in arguments.jobs or JOBS:
-        with tempfile.TemporaryDirectory(prefix=f"bench-{job}-") as folder:
-            module = importlib.import_module(f"benchmarks.jobs.{job}")
-            results.append(module.run(Path(folder), arguments.runs))
-        print(_line(results[-1]), flush=True)
-    _write(results)
+        load = os.getloadavg()[0]
+        result, peak = running.run(job, arguments.runs)
+        print(_line(result), flush=True)
+        _write([result], peak, load)
     return 0
 
 
 def _line(result: Result) -> str:
+    peer = "not run" if result.peer is None else f"{result.peer:g}"
+    ratio = "" if result.ratio is None else f"{result.ratio:.2f}"
     return (
-        f"| {result.name} | {result.n} | {result.ours:g} | {result.peer:g} | {result.ratio:.2f} | {result.unit} "
+        f"| {result.name} | {result.n} | {result.ours:g} | {peer} | {ratio} | {result.unit} "
         f"| {result.peer_is} | {result.runs} |"
     )
 
 
-def _write(results: list[Result]) -> None:
+def _write(results: list[Result], peak_mb: int, load: float) -> None:
     """Merge into latest.json (jobs not run now keep their older figures) and write the table beside it."""
     RESULTS.mkdir(exist_ok=True)
     latest = RESULTS / "latest.json"
@@ -59,7 +59,8 @@ def _write(results: list[Result]) -> None:
         "cores": os.cpu_count(),
         "python": platform.python_version(),
         "versions": {name: version(name) for name in _PACKAGES},
-        "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        "peak_memory_mb": peak_mb,
+        "load_before": round(load, 1),
         "measured_at": utc_now().isoformat(timespec="seconds"),
     }
     jobs = [job for job in kept if job["name"] not in names]

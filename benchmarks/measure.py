@@ -29,9 +29,10 @@ class Result:
     unit: str
     """What `ours` and `peer` count, e.g. events per CPU-second (more is better)."""
     ours: float
-    peer: float
+    peer: float | None
+    """None when it could not be run; `peer_is` then says why."""
     peer_is: str
-    ratio: float
+    ratio: float | None
     runs: int
     spread: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """Lowest and highest of each side over the runs."""
@@ -59,7 +60,7 @@ def paired(
     n: int,
     unit: str,
     ours: Callable[[], Cost],
-    peer: Callable[[], Cost],
+    peer: Callable[[], Cost] | None,
     *,
     peer_is: str,
     runs: int = 3,
@@ -67,10 +68,14 @@ def paired(
     per: float = 1.0,
     detail: Mapping[str, float | int | str] | None = None,
 ) -> Result:
-    """Alternate ours and the peer `runs` times; medians of n per (CPU- or wall-) second, times `per`."""
-    rates: dict[str, list[float]] = {"ours": [], "peer": []}
+    """Alternate ours and the peer `runs` times; medians of n per (CPU- or wall-) second, times `per`.
+
+    Without a peer (None) only ours is run; `detail` may be filled in later.
+    """
+    sides = {"ours": ours} if peer is None else {"ours": ours, "peer": peer}
+    rates: dict[str, list[float]] = {side: [] for side in sides}
     for _ in range(runs):
-        for side, run in (("ours", ours), ("peer", peer)):
+        for side, run in sides.items():
             spent = run()
             rates[side].append(per * n / (spent.wall_s if by_wall else spent.cpu_s))
     middle = {side: statistics.median(values) for side, values in rates.items()}
@@ -79,10 +84,10 @@ def paired(
         n=n,
         unit=unit,
         ours=round(middle["ours"], 3),
-        peer=round(middle["peer"], 3),
+        peer=None if peer is None else round(middle["peer"], 3),
         peer_is=peer_is,
-        ratio=round(middle["ours"] / middle["peer"], 3),
+        ratio=None if peer is None else round(middle["ours"] / middle["peer"], 3),
         runs=runs,
         spread={side: (round(min(values), 3), round(max(values), 3)) for side, values in rates.items()},
-        detail=dict(detail or {}),
+        detail={} if detail is None else detail,
     )
