@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import time
 import uuid
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from clawgym_dag.cli.framework import as_of_option, command, json_option, lake_o
 from clawgym_dag.cli.output import print_json, print_rows, print_table, size
 from clawgym_dag.cli.progress import TerminalProgress
 from clawgym_dag.cli.read import query
-from lake.errors import LakeError, UsageError
+from lake.errors import LakeError, SourceError, UsageError
 from lake.schema import TABLES
 
 
@@ -59,8 +60,14 @@ def ingest(
 
     started = time.monotonic()
     settings = load_profile(profile, overrides_toml(overrides))
-    counts = ingest_paths(Context(opened, settings, uuid.uuid4().hex, note), [path.absolute() for path in paths])
-    run_job(opened, "ingest_logs", progress, profile=profile, overrides=overrides_toml(overrides))
+    clean = partial(run_job, opened, "ingest_logs", progress, profile=profile, overrides=overrides_toml(overrides))
+    try:
+        counts = ingest_paths(Context(opened, settings, uuid.uuid4().hex, note), [path.absolute() for path in paths])
+    except SourceError:
+        if said:  # the rest is in: clean it before saying what cannot be read
+            clean()
+        raise
+    clean()
     seconds = round(time.monotonic() - started, 1)
     if as_json:
         print_json({"counts": dict(counts), "said": said, "seconds": seconds})

@@ -14,6 +14,7 @@ from assets.logs import ingest_paths
 from assets.profile import Profile
 from assets.rollouts.openclaw.install import locate
 from assets.stage import Context
+from lake.errors import SourceError
 from tests.logs.test_ingest import FIXTURES
 from tests.logs.test_kinds import COLD, CRON, built
 
@@ -109,3 +110,16 @@ def test_a_tree_of_the_pinned_version_is_read_whole(context: Context, tmp_path: 
         ("subagent", top, "spawn_result", None, "normal", f"openclaw {version}", True),
     ]
     assert ingest_paths(context, [state]) == {"unchanged": counts["new"], "left": counts["left"]}
+
+
+@pytest.mark.slow
+def test_what_can_be_read_is_cleaned_before_the_command_fails(tmp_path: Path) -> None:
+    from clawgym_dag.cli.main import root
+
+    shutil.copy(FIXTURES / "handmade" / "baseline.jsonl", tmp_path / "a.jsonl")
+    (tmp_path / "openclaw-agent.sqlite").write_bytes(b"no database")
+    arguments = ["lake", "ingest", str(tmp_path), "--lake", str(tmp_path / "lake")]
+    with pytest.raises(SourceError, match="is no SQLite file"):
+        CliRunner().invoke(root, arguments, catch_exceptions=False)
+    (row,) = lake.open(tmp_path / "lake").rows("trajectories")
+    assert row["turns"] == 2
