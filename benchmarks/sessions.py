@@ -17,14 +17,17 @@ _WORDS = (
 )  # fmt: skip
 
 
-def write_sessions(folder: Path, sessions: int, *, turns: int = 14, seed: int = 7) -> int:
-    """Write `sessions` files below `folder` as an OpenClaw state folder holds them; returns the number of records."""
+def write_sessions(folder: Path, sessions: int, *, turns: int = 14, seed: int = 7, words: int = 300) -> int:
+    """Write `sessions` files below `folder` as an OpenClaw state folder holds them; returns the number of records.
+
+    Each tool result has so many `words`.
+    """
     rng = random.Random(seed)
     target = folder / "agents" / "main" / "sessions"
     target.mkdir(parents=True, exist_ok=True)
     records = 0
     for number in range(sessions):
-        lines = list(_session(rng, number, turns))
+        lines = list(_session(rng, number, turns, words))
         (target / f"{_uuid(rng)}.jsonl").write_text("".join(line + "\n" for line in lines), encoding="utf-8")
         records += len(lines)
     return records
@@ -36,10 +39,10 @@ def _uuid(rng: random.Random) -> str:
 
 
 def _text(rng: random.Random, words: int) -> str:
-    return " ".join(rng.choice(_WORDS) for _ in range(words))
+    return " ".join(rng.choices(_WORDS, k=words))
 
 
-def _session(rng: random.Random, number: int, turns: int) -> list[str]:
+def _session(rng: random.Random, number: int, turns: int, words: int) -> list[str]:
     clock = 1_770_000_000_000 + number * 3_600_000
     parent: str | None = None
     out: list[dict[str, Any]] = [
@@ -65,7 +68,7 @@ def _session(rng: random.Random, number: int, turns: int) -> list[str]:
         ]  # fmt: skip
         entry("message", message=_assistant(rng, content, "toolUse", clock))
         result = {"role": "toolResult", "toolCallId": call, "toolName": "exec", "isError": False, "timestamp": clock}
-        entry("message", message={**result, "content": [{"type": "text", "text": _text(rng, 300)}]})
+        entry("message", message={**result, "content": [{"type": "text", "text": _text(rng, words)}]})
         entry("custom", customType="openclaw.cache-ttl", data={"ttl": clock})
     entry("message", message=_assistant(rng, [{"type": "text", "text": _text(rng, 60)}], "stop", clock))
     return [json.dumps(record, ensure_ascii=False) for record in out]
