@@ -140,9 +140,9 @@ def _state(store: Store, projection: Projection, grouping: Grouping, reader: Rea
 
 
 def rules_of(projection: Projection) -> str:
-    """Digest of what makes rows other than the log does: rule version, columns, digest encoding."""
+    """Digest of what decides about rows beside the log: rule versions, columns, digest encoding."""
     schema = {name: str(TABLES[name].arrow) for name in projection.outputs}
-    return sha256_hex(canonical([projection.name, projection.version, schema, ENCODING]))
+    return sha256_hex(canonical([projection.name, projection.version, projection.rules, schema, ENCODING]))
 
 
 def _state_rows(groups: Sequence[Group], sums: Mapping[str, Sequence[Sum]], *, marked: bool) -> list[dict[str, object]]:

@@ -64,6 +64,8 @@ class Projection:
     """Whether it reads `raw_records`."""
     tables: tuple[str, ...] = ()
     """Earlier tables it reads."""
+    rules: str = ""
+    """Digest of what decides about rows beside `version`, where a stage's rules have versions of their own."""
     grouping: Grouping | None = field(default=None, repr=False)
     """Makes the outputs that `build` does not give, by groups of inputs, and only those whose inputs changed."""
 
@@ -157,7 +159,7 @@ def fingerprint(lake: Lake, projection: Projection, reader: Reader | None = None
     state = reader or lake.now()
     earlier = {name: build_record(lake.store, name, state.version(name)) for name in projection.tables}
     inputs: dict[str, Json] = {
-        "projection": [projection.name, projection.version],
+        "projection": [projection.name, projection.version, *([projection.rules] if projection.rules else [])],
         "schema": {name: sha256_hex(str(TABLES[name].arrow)) for name in projection.outputs},
         "digest": ENCODING,
         "events": state.event_counts(projection.events) if projection.events else {},

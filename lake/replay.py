@@ -161,7 +161,7 @@ def why_stale(lake: Lake, projection: Projection, live: Reader, outdated: Abstra
     if upstream := sorted(set(projection.tables) & outdated):
         return f"it reads {', '.join(upstream)}, which is stale"
     if any(record["inputs"] != fingerprint(lake, projection, live) for record in records):
-        return "the log or an earlier table changed since it was built"
+        return "the log, an earlier table or a rule changed since it was built"
     return ""
 
 

@@ -19,6 +19,7 @@ from lake.conform import fit
 from lake.digest import Sum, row_hashes
 from lake.errors import LakeError
 from lake.grouping import GROUP, Made
+from lake.ids import Json
 from lake.schema import TABLES
 
 _RUN_BYTES: Final = 96 * 1024 * 1024
@@ -59,8 +60,9 @@ class Spill:
         """
         sums: dict[str, list[Sum]] = {group.group_id: [] for group, _ in made}
         for name in self._names:
-            rows = [{**row, GROUP: group.group_id} for group, rows in made for row in rows[name]]
-            table = fit(TABLES[name], pa.Table.from_pylist(rows, schema=TABLES[name].arrow)).combine_chunks()
+            rows = [row for _, tables in made for row in tables[name]]
+            groups = [group.group_id for group, tables in made for _ in tables[name]]
+            table = fit(TABLES[name], _grouped(name, rows, groups)).combine_chunks()
             del rows
             self._check_keys(name, table)
             hashes = row_hashes(name, table)
@@ -103,6 +105,13 @@ class Spill:
             file = pa.ipc.open_file(source)
             for run in _runs(file.get_batch(number) for number in range(file.num_record_batches)):
                 yield from pa.Table.from_batches(run).sort_by(order).to_batches(max_chunksize=_BATCH_ROWS)
+
+
+def _grouped(name: str, rows: list[dict[str, Json]], groups: list[str]) -> pa.Table:
+    """Rows with the group of each."""
+    schema = TABLES[name].arrow
+    table = pa.Table.from_pylist(rows, schema=schema)
+    return table.set_column(schema.get_field_index(GROUP), schema.field(GROUP), pa.array(groups, pa.string()))
 
 
 def _runs(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:

@@ -28,7 +28,7 @@ from assets.trajectories.trace import Trace, read_trace
 from assets.trajectories.unlogged import session_of_calls
 from lake import Projection, View, rows_table
 from lake.grouping import Claims, Group, Grouping, Made, by_table
-from lake.ids import Json
+from lake.ids import Json, digest
 
 _BY_GROUP: Final = ("trajectories", "steps", "tool_calls", "diagnostics", "ledger", "samples")
 
@@ -221,6 +221,7 @@ PROJECTION = Projection(
     build=build,
     raw=True,
     tables=("attempts",),
+    rules=digest(sorted(rule.label for rule in RULES.values())),
     grouping=Grouping(
         outputs=_BY_GROUP,
         state="trajectory_groups",

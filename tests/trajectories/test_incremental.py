@@ -106,6 +106,7 @@ def test_a_forgotten_source_leaves_no_row_and_gives_back_what_it_was_first_to_ho
 def test_other_rules_make_all_groups_anew(tmp_path: Path) -> None:
     made = made_with(tmp_path, "first", "alone")
     assert made.lake.build(replace(STAGE.projection, version=10_000)).groups == 2
+    assert made.lake.build(replace(STAGE.projection, rules="one rule has another version")).groups == 2
     assert made.lake.build(STAGE.projection).groups == 2
 
 
