@@ -48,11 +48,13 @@ def read_chunks(reader: Reader, chunks: Sequence[RecordKeys], columns: Sequence[
     folder.mkdir(parents=True)
     try:
         shared = -(-len(chunks) // _OPEN)
-        _deal(_read(reader, chunks, columns), folder, shared)
+        records = _read(reader, chunks, columns)
+        _deal(records, folder, shared)
         for number in range(len(chunks)):
-            yield _of_chunk(folder / f"{number // shared}.arrow", number).sort_by(_ORDER)
+            table = _of_chunk(folder / f"{number // shared}.arrow", number, records.schema)
+            yield table.drop_columns(["chunk"]).sort_by(_ORDER)
             if (number + 1) % shared == 0:
-                (folder / f"{number // shared}.arrow").unlink()
+                (folder / f"{number // shared}.arrow").unlink(missing_ok=True)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -91,7 +93,9 @@ def _deal(records: pa.RecordBatchReader, folder: Path, shared: int) -> None:
                 writers[number].write_batch(ordered.slice(start, end - start))
 
 
-def _of_chunk(path: Path, number: int) -> pa.Table:
+def _of_chunk(path: Path, number: int, schema: pa.Schema) -> pa.Table:
+    if not path.exists():
+        return schema.empty_table()  # none of its sources has a record
     with pa.OSFile(str(path), "rb") as source, pa.ipc.open_stream(source) as stream:
         found = [batch.filter(pc.equal(batch.column("chunk"), number)) for batch in stream]
-        return pa.Table.from_batches(found, stream.schema).drop_columns(["chunk"])
+        return pa.Table.from_batches(found, stream.schema)
