@@ -80,7 +80,7 @@ def test_the_command_says_what_it_took_by_kind_and_what_it_left_by_reason(tmp_pa
     built(Context(lake.open(tmp_path / "lake"), Profile()))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.openclaw
 def test_a_tree_of_the_pinned_version_is_read_whole(context: Context, tmp_path: Path) -> None:
     """A session with a sub-agent, run by the real gateway: transcripts, events, books; parent and version known."""
