@@ -30,11 +30,14 @@ ui: ## Dagster's UI on http://127.0.0.1:3000 (PORT_UI=…)
 dashboard: ## the dashboard on http://127.0.0.1:8501 (PORT_DASHBOARD=…)
 	$(SETUP) python
 	@$(BIN)/python -m dashboards --port $(PORT_DASHBOARD)
-bench: setup ## our figures beside plain loops: benchmarks/results/latest.json
+bench: setup ## our figures beside peers and plain loops: benchmarks/results/latest.json
 	@$(BIN)/python -m benchmarks
 conformance: ## the published failures, ours and the peers': docs/conformance.md
 	$(SETUP) python
 	@$(BIN)/python -m benchmarks.conformance
+soak: ## a hundred random kills of several writers: benchmarks/results/soak.json
+	$(SETUP) test
+	@$(BIN)/python -m benchmarks.soak
 clean: ## remove caches; .venv, .openclaw and the lake in data/ stay
 	@rm -rf .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis *.egg-info
 	@find . -name __pycache__ -type d -not -path './.venv/*' -not -path './.openclaw/*' -prune -exec rm -rf {} +

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["tests.lake.workload", "tests.lake.racing"])
+_CONTEXT.set_forkserver_preload(["tests.lake.workload", "tests.lake.racing", "benchmarks.soak.workload"])
 
 
 def run(target: Callable[..., None], *args: Any, timeout: float = 60) -> int:
