@@ -6,7 +6,7 @@ BIN = .venv/bin
 SETUP = @command -v $(PYTHON) >/dev/null 2>&1 || { echo "make: $(PYTHON) is not on the path; install Python 3.11, or name one: make PYTHON=/path/to/python3.11 $@" >&2; exit 3; }; $(PYTHON) -m clawgym_dag.setup
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all check ui dashboard bench conformance clean
+.PHONY: help setup demo test test-all check ui dashboard bench conformance soak clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | column -t -s "$$(printf '\t')" 2>/dev/null || grep -E '^[a-z-]+:.*##' Makefile
