@@ -17,11 +17,25 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class PersonaImport(Section):
+    """A file of personas of others."""
+
+    path: str
+    """JSON Lines, each an object with `persona`."""
+    licence: str = Field(min_length=1)
+    """Of the texts; recorded with each."""
+    start: int = Field(default=0, ge=0)
+    """First line that is taken."""
+    limit: int = Field(default=1000, ge=1)
+    """Lines that are looked at."""
+
+
 class PersonasSection(Section):
-    """Built-in persona generator."""
+    """Built-in persona generator, and personas of others."""
 
     count: int = Field(default=24, ge=1)
     seed: int = 1
+    imports: tuple[PersonaImport, ...] = ()
 
 
 class SkillsSection(Section):
@@ -38,6 +52,32 @@ class TasksSection(Section):
     """Names; all families where empty."""
     seeds_per_family: int = Field(default=4, ge=1)
     first_seed: int = 0
+
+
+class SynthesisSection(Section):
+    """Tasks written by the generator of `[llm]`; none without one."""
+
+    persona_tasks: int = Field(default=0, ge=0)
+    """Candidates of the persona route over the life of the lake."""
+    skill_tasks: int = Field(default=0, ge=0)
+    """Candidates of the skill route."""
+    seed: int = 1
+    operations: int = Field(default=3, ge=1)
+    """Operations drawn for a persona task."""
+    extra_scenarios: bool = False
+    """Draw from the two extra scenario categories too."""
+    novel_below: float = Field(default=0.9, gt=0, le=1)
+    """Cosine to every task before it that an instruction must stay below."""
+    rounds: int = Field(default=3, ge=1)
+    """Of writing, trying and repairing a verifier."""
+    supporting_skills: int = Field(default=3, ge=0, le=3)
+    """Most skills beside the primary one."""
+    skill_text: Literal["original", "core_content"] = "original"
+    """What the generator sees of the primary skill."""
+    coverage_review: bool = True
+    """Whether the reviewer looks for requirements that are not checked, and checks that are too strict."""
+    rubric: bool = True
+    """Whether a rubric is written beside the code checks."""
 
 
 class AuditsSection(Section):
@@ -197,6 +237,7 @@ class Profile(Section):
     personas: PersonasSection = PersonasSection()
     skills: SkillsSection = SkillsSection()
     tasks: TasksSection = TasksSection()
+    synthesis: SynthesisSection = SynthesisSection()
     audits: AuditsSection = AuditsSection()
     rollouts: RolloutsSection = RolloutsSection()
     endpoint: EndpointSection = EndpointSection()
