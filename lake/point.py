@@ -11,11 +11,10 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-import duckdb
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from lake.engine import Place, quote
+from lake.engine import Engine, Place, quote
 from lake.errors import UsageError
 from lake.ids import Json
 from lake.schema import TABLES
@@ -42,15 +41,13 @@ class PointReads:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._engine = Engine(threads=1)  # one row group is no work for several
         self._files: OrderedDict[tuple[Place, str], list[_File]] = OrderedDict()
 
-    def query(
-        self, cursor: duckdb.DuckDBPyConnection, name: str, place: Place, column: str, value: str, wanted: Sequence[str]
-    ) -> duckdb.DuckDBPyConnection | None:
-        """Run the read on a cursor, which then gives the rows in key order; None when no file can hold any.
+    def read(self, name: str, place: Place, column: str, value: str, wanted: Sequence[str]) -> pa.Table | None:
+        """The rows in any order, as DuckDB gives them; None when no file can hold any.
 
         Args:
-            cursor: of a DuckDB instance that may read the files.
             name: table.
             place: its version.
             column: the first one the table is sorted by.
@@ -59,20 +56,20 @@ class PointReads:
 
         Raises:
             UsageError: the table is not sorted by this column.
+            duckdb.Error: a file cannot be read, or is from before one of the columns was added.
         """
         spec = TABLES[name]
         if (spec.sort_by or spec.key)[0] != column or spec.partition_by:
             raise UsageError(f"table {name} is not sorted by {column!r} first; ask for it with SQL")
         files = [file.path for file in self._of(place, column) if file.may_hold(value)]
-        columns = ", ".join(quote(each) for each in wanted)
-        order = ", ".join(quote(each) for each in spec.key)
         if not files:
             return None
-        return cursor.execute(
-            f"select {columns} from read_parquet($files, union_by_name = true)"  # noqa: S608 - declared names, quoted
-            f" where {quote(column)} = $value order by {order}",
+        columns = ", ".join(quote(each) for each in wanted)
+        found = self._engine.cursor({}).execute(
+            f"select {columns} from read_parquet($files) where {quote(column)} = $value",  # noqa: S608 - declared names
             {"files": files, "value": value},
         )
+        return found.to_arrow_table()
 
     def _of(self, place: Place, column: str) -> list[_File]:
         key = (place, column)

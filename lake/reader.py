@@ -191,18 +191,19 @@ class Reader:
         Raises:
             UsageError: the table is not sorted by this column.
         """
-        wanted = list(columns or TABLES[name].arrow.names)
-        schema = pa.schema([TABLES[name].arrow.field(each) for each in wanted])
-        cursor = self.cursor([])
+        spec = TABLES[name]
+        wanted = list(columns or spec.arrow.names)
+        read = [*wanted, *(each for each in spec.key if each not in wanted)]
         with self._reading(name):
             try:
-                rows = POINTS.query(cursor, name, self.place(name), column, value, wanted)
-                return schema.empty_table() if rows is None else rows.to_arrow_table().cast(schema)
-            except duckdb.BinderException:  # files from before a column was added
+                found = POINTS.read(name, self.place(name), column, value, read)
+                rows = spec.arrow.empty_table().select(read) if found is None else found
+            except (duckdb.BinderException, duckdb.InvalidInputException):  # files from before a column was added
                 query = f"select * from {quote(name)} where {quote(column)} = $value"  # noqa: S608 - names of the schema
-                found = self.cursor([name]).execute(query, {"value": value}).to_arrow_table()
-        order = [(each, "ascending") for each in TABLES[name].key]
-        return declared(name, found, f"at version {self.version(name)}").sort_by(order).select(wanted)
+                every = self.cursor([name]).execute(query, {"value": value}).to_arrow_table()
+                rows = declared(name, every, f"at version {self.version(name)}").select(read)
+        rows = rows.cast(pa.schema([spec.arrow.field(each).with_nullable(True) for each in read]))
+        return (rows.sort_by([(each, "ascending") for each in spec.key]) if len(rows) > 1 else rows).select(wanted)
 
     def rows(self, name: str) -> list[dict[str, Json]]:
         """A whole (small) table as dicts."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import duckdb
 import pytest
 
 from lake import Lake
@@ -59,10 +60,10 @@ def test_files_that_cannot_hold_the_value_are_not_opened(filled: Lake) -> None:
 
 
 def test_a_column_the_files_do_not_have_yet_is_null(filled: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    def query(cursor: Any, *_: Any) -> Any:
-        return cursor.execute("select no_such_column from (select 1)")
+    def read(*_: Any) -> Any:
+        raise duckdb.BinderException("no such column")
 
-    monkeypatch.setattr(POINTS, "query", query)
+    monkeypatch.setattr(POINTS, "read", read)
     found = filled.point("raw_records", "session_id", "b", ["position", "stored"])
     assert found.to_pylist() == filled.raw_records("session_id = 'b'").select(["position", "stored"]).to_pylist()
 
