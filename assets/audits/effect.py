@@ -20,6 +20,7 @@ from assets.sandbox import Limits, Sandbox, open_sandbox
 from assets.sandbox.folder import materialise, remove_folder, workspace_id_of
 from assets.stage import Context
 from assets.tasks import TaskBundle, load_bundle
+from assets.tasks.exchange import stated_splits
 from lake.errors import SetupError, UsageError
 from lake.spool import Spool
 
@@ -61,7 +62,7 @@ class _Auditor:
     def __init__(self, context: Context, rows: list[dict[str, Any]], counts: dict[str, int]) -> None:
         self._context, self._counts = context, counts
         self._bounds = context.profile.audits
-        self._splits = splits(rows, self._bounds)
+        self._splits = {**splits(rows, self._bounds), **stated_splits(context.lake)}
         self._sandbox = open_sandbox(context.profile.rollouts.sandbox)
         self._pool = ThreadPoolExecutor(self._bounds.concurrency, thread_name_prefix="audit")
         verdicts = context.profile.verdicts

@@ -1,14 +1,17 @@
 """What a verifier said, made into checks and scores, or into an error with one plain line.
 
-Belongs here: both protocols, pure functions over text. A value outside [0, 1], not finite, repeated or of a wrong type
-is an error, never a 0. Does not belong here: running a verifier (`verify.py`).
+Belongs here: the protocols, functions over what a verifier printed or left. A value outside [0, 1], not finite,
+repeated or of a wrong type is an error, never a 0. Does not belong here: running a verifier (`verify.py`).
 """
 
 from __future__ import annotations
 
 import json
 import math
+import os
+import stat
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 
@@ -24,6 +27,8 @@ class Said:
     """Named checks in the verifier's order, in [0, 1]; without `reward`."""
     reward: float | None
     """The verifier's own reward, where its protocol has one."""
+    wrapped: bool = True
+    """Whether the original runs it behind a reward.sh."""
 
     @property
     def score_code(self) -> float:
@@ -31,8 +36,10 @@ class Said:
         return self.reward if self.reward is not None else math.fsum(self.checks.values()) / len(self.checks)
 
     @property
-    def wrapper_score(self) -> float:
+    def wrapper_score(self) -> float | None:
         """What the original reward.sh prints: the mean of all values, an own `reward` counted among its booleans."""
+        if not self.wrapped:
+            return None
         values = [*self.checks.values(), *([] if self.reward is None else [self.reward])]
         return math.fsum(values) / len(values)
 
@@ -79,6 +86,54 @@ def read_reward_booleans(stdout: bytes) -> Said:
         if not isinstance(value[name], bool):
             raise SaidError(f"check {name!r} is {_short(json.dumps(value[name]))}, not a boolean")
     return Said({name: float(value[name]) for name in names[1:]}, reward)
+
+
+def read_harbor(logs: Path) -> Said:
+    """`reward.json` (an object of numbers; its `reward`, else their mean), else `reward.txt` (one number).
+
+    Raises:
+        SaidError: neither is there as a plain, small file, or it says something else.
+    """
+    text = _small(logs / "reward.json")
+    if text is not None:
+        try:
+            value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+        except (ValueError, RecursionError) as error:
+            raise SaidError(f"reward.json is no JSON: {_short(text)} ({error})") from error
+        if not isinstance(value, dict) or not value:
+            raise SaidError(f"reward.json is no object of numbers: {_short(text)}")
+        values = {}
+        for name, given in value.items():
+            if isinstance(given, bool) or not isinstance(given, (int, float)):
+                raise SaidError(f"{name!r} of reward.json is {_short(json.dumps(given))}, not a number")
+            values[name] = _unit(f"{name!r} of reward.json", given)
+        reward = values.pop("reward", None)
+        return Said(values, reward, wrapped=False)
+    text = _small(logs / "reward.txt")
+    if text is None:
+        raise SaidError("the verifier left no reward.txt and no reward.json")
+    try:
+        number = float(text)
+    except ValueError as error:
+        raise SaidError(f"reward.txt is no number: {_short(' '.join(text.split()))!r}") from error
+    return Said({}, _unit("reward.txt", number), wrapped=False)
+
+
+def _small(path: Path, limit: int = 64 * 1024) -> str | None:
+    """The text of a file that a verifier wrote; null where there is none. Links and special files are not opened."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise SaidError(f"{path.name} is no plain file: {error.strerror}") from error
+    with os.fdopen(descriptor, "rb") as opened:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise SaidError(f"{path.name} is no plain file")
+        data = opened.read(limit + 1)
+    if len(data) > limit:
+        raise SaidError(f"{path.name} has more than {limit} bytes")
+    return data.decode("utf-8", "replace").strip()
 
 
 def _unit(what: str, value: float) -> float:

@@ -12,19 +12,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from assets.grading.said import READERS, SaidError
+from assets.grading.place import (
+    ENTRIES,
+    HARBOR,
+    HARBOR_LOGS,
+    JUDGE_ONLY,
+    PLACE_FILE,
+    VERIFIER,
+    Place,
+    entry_of,
+    place_of,
+)
+from assets.grading.said import READERS, SaidError, read_harbor
 from assets.sandbox.contract import Limits, Mount, Sandbox, SandboxResult
 from assets.sandbox.folder import copy_folder, materialise, remove_folder
 from lake.errors import SetupError, UsageError
 
 Status = Literal["scored", "verifier_error", "verifier_timeout", "not_gradable"]
-
-WORKSPACE = "/workspace"
-"""Where a verifier finds the workspace: where the agent had it."""
-VERIFIER = "/opt/clawgym/verifier"
-"""Where the verifier package is; outside the workspace, read-only, in no sandbox but this one."""
-ENTRIES = ("check.py", "test.py")
-"""Names of the verifier itself; the first that is there."""
 
 _RUNNER = Path(__file__).with_name("runner.py")
 
@@ -38,7 +42,7 @@ class Grade:
     """Mean of the named checks, or the verifier's own reward where its protocol has one."""
     verifier_reward: float | None
     wrapper_score: float | None
-    """What the original reward.sh would have printed, computed without running it."""
+    """What the original reward.sh would have printed, computed without running it; null where there is none."""
     checks: dict[str, float] = field(default_factory=dict)
     detail: str | None = None
     """Why there is no score, in one line."""
@@ -51,52 +55,82 @@ def grade(workspace: Path, reward: Mapping[str, bytes], *, protocol: str, sandbo
     Args:
         workspace: the frozen workspace; it is never changed.
         reward: the verifier package: path (with or without a leading `reward/`) to content.
-        protocol: grade_floats | reward_booleans.
+        protocol: grade_floats | reward_booleans | harbor | judge_only (never gradable by code).
 
     Raises:
         SetupError: the sandbox or the copy failed. Nothing was learnt about the workspace: not a verdict.
         UsageError: unknown protocol.
     """
-    if protocol not in READERS:
-        raise UsageError(f"verifier protocol {protocol!r} is unknown; there are {', '.join(READERS)}")
+    if protocol not in ENTRIES:
+        raise UsageError(f"verifier protocol {protocol!r} is unknown; there are {', '.join(ENTRIES)}")
     if not workspace.is_dir():
         return _none("not_gradable", "there is no workspace")
+    if protocol == JUDGE_ONLY:
+        return _none("not_gradable", "the task has no verifier code; only a judge can score it")
     package = {path.removeprefix("reward/"): data for path, data in reward.items()}
-    entry = next((name for name in ENTRIES if name in package), None)
+    entry = entry_of(package, protocol)
     if entry is None:
-        return _none("verifier_error", f"the verifier package has neither {' nor '.join(ENTRIES)}")
+        return _none("verifier_error", f"the verifier package has neither {' nor '.join(ENTRIES[protocol])}")
+    place = place_of(package, protocol)
     folder = Path(tempfile.mkdtemp(prefix="clawgym-grade-"))
     try:
         try:
-            copy_folder(workspace, folder / "workspace")
-            materialise({f"reward/{path}": data for path, data in package.items()}, folder / "verifier")
-            materialise({"runner.py": _RUNNER.read_bytes()}, folder / "verifier")
+            _lay_out(workspace, {path: data for path, data in package.items() if path != PLACE_FILE}, folder, place)
         except OSError as error:
             raise SetupError(f"cannot lay out a workspace for grading in {folder}: {error}") from error
         except UsageError as error:
             return _none("verifier_error", str(error))
-        argv = [sandbox.python, "-I", f"{VERIFIER}/runner.py", protocol, f"{VERIFIER}/reward/{entry}", WORKSPACE]
-        mounts = [Mount(folder / "workspace", WORKSPACE, writable=True), Mount(folder / "verifier", VERIFIER)]
-        result = sandbox.run(argv, mounts=mounts, env={}, cwd="/tmp", limits=limits)
+        result = _run(folder, place, protocol, entry, sandbox, limits)
+        return read_result(result, protocol, limits, folder / "logs")
     finally:
         remove_folder(folder)
-    return read_result(result, protocol, limits)
 
 
-def read_result(result: SandboxResult, protocol: str, limits: Limits) -> Grade:
-    """The grade that follows from how the run ended and what it printed."""
+def _lay_out(workspace: Path, package: Mapping[str, bytes], folder: Path, place: Place) -> None:
+    copy_folder(workspace, folder / "workspace")
+    if place.package.startswith(place.workspace + "/"):
+        # The package is mounted there: what the agent left under that name must be no link or file in its way.
+        _clear(folder / "workspace" / place.package.removeprefix(place.workspace + "/"))
+    materialise({f"reward/{path}": data for path, data in package.items()}, folder / "verifier")
+    materialise({"runner.py": _RUNNER.read_bytes()}, folder / "verifier")
+    (folder / "logs").mkdir()
+
+
+def _clear(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        remove_folder(path)
+    else:
+        path.unlink(missing_ok=True)
+    path.mkdir()
+
+
+def _run(folder: Path, place: Place, protocol: str, entry: str, sandbox: Sandbox, limits: Limits) -> SandboxResult:
+    mounts = [Mount(folder / "workspace", place.workspace, writable=True)]
+    if protocol == HARBOR:
+        argv = ["bash", f"{place.package}/{entry}"]
+        mounts += [Mount(folder / "verifier/reward", place.package), Mount(folder / "logs", HARBOR_LOGS, writable=True)]
+        return sandbox.run(argv, mounts=mounts, env={}, cwd=place.workspace, limits=limits)
+    mounts.append(Mount(folder / "verifier", VERIFIER))
+    if place.package != f"{VERIFIER}/reward":
+        mounts.append(Mount(folder / "verifier/reward", place.package))
+    argv = [sandbox.python, "-I", f"{VERIFIER}/runner.py", protocol, f"{place.package}/{entry}", place.workspace]
+    return sandbox.run(argv, mounts=mounts, env={}, cwd="/tmp", limits=limits)
+
+
+def read_result(result: SandboxResult, protocol: str, limits: Limits, logs: Path) -> Grade:
+    """The grade that follows from how the run ended and what it printed, or left in `logs` where its protocol does."""
     if result.timed_out:
         return _none("verifier_timeout", f"the verifier ran longer than {limits.wall_s:g} s", result)
     if result.exit_code == _CPU_EXCEEDED:
         return _none("verifier_timeout", f"the verifier used more than {limits.cpu_s} s of CPU", result)
     if result.limit is not None:
         return _none("verifier_error", f"the verifier passed its limit of {_LIMIT_NAMES[result.limit]}", result)
-    if result.exit_code != 0:
+    if result.exit_code != 0 and protocol != HARBOR:
         code = result.exit_code or 0
         ended = f"died of signal {code - 128}" if code > 128 else f"ended with exit code {code}"
         return _none("verifier_error", f"the verifier {ended}: {_last_line(result.stderr)}", result)
     try:
-        said = READERS[protocol](result.stdout)
+        said = read_harbor(logs) if protocol == HARBOR else READERS[protocol](result.stdout)
     except SaidError as error:
         return _none("verifier_error", str(error), result)
     except (ValueError, TypeError) as error:

@@ -22,9 +22,10 @@ class TaskBundle:
     inputs: Mapping[str, bytes]
     """Workspace path to content; the untouched workspace."""
     reward: Mapping[str, bytes]
-    """The verifier package: `check.py` and what it needs. Never in the agent's workspace."""
+    """The verifier package: the verifier itself (`check.py`, `test.sh`) and what it needs. Never in the agent's
+    workspace."""
     verifier_protocol: str
-    """grade_floats | reward_booleans"""
+    """grade_floats | reward_booleans | harbor | judge_only"""
     origin: str
     route: str
     licence: str

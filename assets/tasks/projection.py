@@ -1,12 +1,12 @@
 """Table `tasks` from `task.proposed`, and the way back from a row to its bundle.
 
-Belongs here: projection and `load_bundle`. Does not belong here: whether a task is any good (`checks.py`, `audits`).
+Belongs here: projection and `load_bundles`. Does not belong here: whether a task is any good (`checks.py`, `audits`).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -34,6 +34,8 @@ PROJECTION = Projection(name="tasks", version=1, outputs=("tasks",), events=("ta
 
 
 _MANIFESTS = ("input_manifest", "reward_manifest", "oracle_manifest")
+_TOGETHER = 200
+"""Bundles whose files are fetched by one query."""
 
 
 def load_bundle(lake: Lake, row: Mapping[str, Any]) -> TaskBundle:
@@ -42,22 +44,36 @@ def load_bundle(lake: Lake, row: Mapping[str, Any]) -> TaskBundle:
     Raises:
         LakeError: a blob is missing.
     """
-    manifests = {column: json.loads(row[column] or "[]") for column in _MANIFESTS}
-    contents = lake.blobs({entry["sha256"] for manifest in manifests.values() for entry in manifest})
+    return next(load_bundles(lake, [row]))
 
-    def files(column: str) -> dict[str, bytes]:
-        return {entry["path"]: contents[entry["sha256"]] for entry in manifests[column]}
 
+def load_bundles(lake: Lake, rows: Sequence[Mapping[str, Any]]) -> Iterator[TaskBundle]:
+    """The bundles of many rows, in order, their files fetched for many at a time.
+
+    Raises:
+        LakeError: a blob is missing.
+    """
+    for start in range(0, len(rows), _TOGETHER):
+        manifests = [
+            {column: json.loads(row[column] or "[]") for column in _MANIFESTS}
+            for row in rows[start : start + _TOGETHER]
+        ]
+        contents = lake.blobs({e["sha256"] for of_row in manifests for found in of_row.values() for e in found})
+        for row, of_row in zip(rows[start : start + _TOGETHER], manifests, strict=True):
+            yield _bundle(row, {name: {e["path"]: contents[e["sha256"]] for e in of_row[name]} for name in _MANIFESTS})
+
+
+def _bundle(row: Mapping[str, Any], files: Mapping[str, dict[str, bytes]]) -> TaskBundle:
     return TaskBundle(
         task_id=row["task_id"],
         instruction=row["instruction"],
-        inputs=files("input_manifest"),
-        reward=files("reward_manifest"),
+        inputs=files["input_manifest"],
+        reward=files["reward_manifest"],
         verifier_protocol=row["verifier_protocol"],
         origin=row["origin"],
         route=row["route"],
         licence=row["licence"],
-        oracle=None if row["oracle_manifest"] is None else files("oracle_manifest"),
+        oracle=None if row["oracle_manifest"] is None else files["oracle_manifest"],
         plan=None if row["plan"] is None else Plan.from_json(json.loads(row["plan"])),
         rubric=None if row["rubric"] is None else tuple(json.loads(row["rubric"])),
         family=row["family"],

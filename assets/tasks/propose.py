@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from assets.grading import entry_of
 from assets.personas import Persona
 from assets.personas.builtin import personas as builtin_personas
 from assets.stage import Context
@@ -18,6 +19,7 @@ from assets.tasks.bundle import TaskBundle
 from assets.tasks.choice import persona_for, skills_for
 from assets.tasks.families import chosen
 from assets.tasks.formats import manifest_entry
+from lake.errors import StageError
 from lake.ids import sha256_hex
 from lake.spool import Spool
 
@@ -69,7 +71,7 @@ def payload_of(bundle: TaskBundle) -> dict[str, Any]:
         "input_formats": sorted({str(entry["format"]) for entry in inputs}),
         "input_manifest": inputs,
         "reward_manifest": [manifest_entry(path, content) for path, content in sorted(bundle.reward.items())],
-        "verifier_sha256": sha256_hex(bundle.reward["check.py"]),
+        "verifier_sha256": sha256_hex(_verifier(bundle)),
         "verifier_protocol": bundle.verifier_protocol,
         "verifier_version": bundle.verifier_version,
         "rubric": [dict(rule) for rule in bundle.rubric] if bundle.rubric is not None else None,
@@ -81,6 +83,16 @@ def payload_of(bundle: TaskBundle) -> dict[str, Any]:
         "licence": bundle.licence,
         "extra": dict(bundle.extra),
     }
+
+
+def _verifier(bundle: TaskBundle) -> bytes:
+    entry = entry_of(bundle.reward, bundle.verifier_protocol)
+    if entry is None:
+        raise StageError(
+            f"task {bundle.task_id} has no verifier of the protocol {bundle.verifier_protocol} among"
+            f" {sorted(bundle.reward)}; give it one before it is proposed"
+        )
+    return bundle.reward[entry]
 
 
 def propose(spool: Spool, bundle: TaskBundle) -> None:

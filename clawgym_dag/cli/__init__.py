@@ -13,6 +13,7 @@ from clawgym_dag.cli.bench import bench
 from clawgym_dag.cli.checkpoints import checkpoints
 from clawgym_dag.cli.demo import demo
 from clawgym_dag.cli.doctor import doctor
+from clawgym_dag.cli.exchange import export, import_
 from clawgym_dag.cli.explain import explain
 from clawgym_dag.cli.lake import lake
 from clawgym_dag.cli.replay import replay
@@ -26,6 +27,8 @@ from clawgym_dag.cli.trajectories import trajectories
 from clawgym_dag.cli.upkeep import compact, forget
 from clawgym_dag.cli.verdicts import verdicts
 
+tasks.add_command(import_)
+tasks.add_command(export)
 lake.add_command(compact)
 lake.add_command(forget)
 
