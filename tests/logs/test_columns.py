@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.logs.columns import columns_of, of_bytes, of_lines
@@ -33,6 +33,7 @@ def plain(columns: dict[str, Json]) -> dict[str, list[Json]]:
     }
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(GOOD + BAD), max_size=6), st.booleans(), st.booleans())
 def test_a_stream_at_once_and_line_by_line_give_the_same_columns(
     lines: Sequence[bytes], ended: bool, from_start: bool
@@ -46,6 +47,7 @@ def test_a_stream_at_once_and_line_by_line_give_the_same_columns(
     assert plain(columns_of(at_once, from_start=from_start)) == slow
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=60).map(lambda data: data.replace(b"a", b"\n")), st.data())
 def test_records_behind_an_offset_are_those_of_the_rest(data: bytes, drawn: st.DataObject) -> None:
     offset = drawn.draw(st.integers(0, len(data)))
@@ -54,6 +56,7 @@ def test_records_behind_an_offset_are_those_of_the_rest(data: bytes, drawn: st.D
     assert list(zip(found.positions, found.raws, strict=True)) == [(line.position, line.raw) for line in rest]
 
 
+@settings(deadline=None)
 @given(st.from_regex(r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{3}Z|[+-][0-9]{4}|.{5})\Z"))
 def test_times_read_all_at_once_are_those_read_one_by_one(text: str) -> None:
     try:
