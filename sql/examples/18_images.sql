@@ -1,5 +1,5 @@
 -- Which images stood in the logs, and in which raw record are their bytes?
--- inputs: diagnostics, sources, raw_records
+-- inputs: diagnostics, raw_records
 select
     regexp_extract(diagnostics.detail, 'sha256 ([0-9a-f]{64})', 1) as sha256,
     regexp_extract(diagnostics.detail, '(\d+) bytes', 1)::bigint as bytes,

@@ -205,7 +205,7 @@ def test_status_shows_what_waits_and_what_is_stale(damaged: Lake) -> None:
     snapshot = damaged.snapshot("test")
     found = status(damaged, workload.PROJECTIONS)
     tables = {table.table: table for table in found.tables}
-    assert tables["personas"].stale == "the log or an earlier table changed since it was built"
+    assert tables["personas"].stale == "the log, an earlier table or a rule changed since it was built"
     assert tables["ledger"].stale == "it reads personas, which is stale"
     assert found.last_snapshot == snapshot
     spool.close()
