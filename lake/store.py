@@ -16,12 +16,21 @@ from typing import Final
 from urllib.parse import unquote
 
 import pyarrow as pa
-from deltalake import ColumnProperties, CommitProperties, DeltaTable, Transaction, WriterProperties, write_deltalake
+from deltalake import (
+    ColumnProperties,
+    CommitProperties,
+    DeltaTable,
+    Schema,
+    Transaction,
+    WriterProperties,
+    write_deltalake,
+)
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
 from lake.durable import fsync
 from lake.engine import Engines, Place, literal
 from lake.errors import LakeError
+from lake.files import write_file
 from lake.ids import Json
 from lake.schema import TABLES, Table
 
@@ -32,7 +41,10 @@ _LARGE_ROWS: Final = {"blobs": 64, "raw_records": 512, "sft_examples": 64, "traj
 """The same where rows may be large and nothing is known of their sizes."""
 
 _ROW_GROUP_BYTES: Final = 1024 * 1024
-"""Where it is known, a row group holds at most about this much."""
+"""Where it is known, a row group holds about this much, and in tables of `_LARGER` so many times as much."""
+
+_LARGER: Final = {"raw_records": 4}
+"""A row group costs its writer more than its reader where many rows of a session are read at once."""
 
 _SLICE: Final = 8192
 """Rows handed to the Delta writer at a time."""
@@ -279,6 +291,37 @@ class Store:
             ) from error
         return self.version(name)
 
+    def overwrite_by_file(self, name: str, files: Iterable[pa.Table], metadata: Mapping[str, str]) -> int:
+        """Replace the content of a projection table by files of these rows, each written before the next is asked for.
+
+        Args:
+            name: table, not partitioned.
+            files: rows in the declared schema and order, none of them empty.
+            metadata: what the commit says.
+
+        Returns:
+            The new Delta version.
+        """
+        spec: Table = TABLES[name]
+        if spec.kind == "log":
+            raise LakeError(f"table {name} is part of the log and is never overwritten")
+        rows, level, unlike = _LARGE_ROWS.get(name, _ROW_GROUP), _LEVEL.get(name, 3), _UNLIKE.get(name, ())
+        try:
+            added = [
+                write_file(self.path(name), spec, part, level=level, row_group=rows, unlike=unlike) for part in files
+            ]
+            self.delta(name).create_write_transaction(
+                list(added),
+                "overwrite",
+                Schema.from_arrow(spec.arrow),
+                commit_properties=CommitProperties(custom_metadata=dict(metadata), max_commit_retries=_RETRIES),
+            )
+        except (DeltaError, OSError) as error:
+            raise LakeError(
+                f"table {name} in {self.root} cannot be written: {error}; it is as it was, build it again"
+            ) from error
+        return self.version(name)
+
     def replace(
         self,
         name: str,
@@ -390,7 +433,7 @@ def writer(name: str, rows: pa.Table | None = None) -> WriterProperties:
     """
     size = _LARGE_ROWS.get(name, _ROW_GROUP)
     if rows is not None and rows.num_rows:
-        size = min(_ROW_GROUP, max(1, _ROW_GROUP_BYTES * rows.num_rows // max(1, rows.nbytes)))
+        size = min(_ROW_GROUP, max(1, _LARGER.get(name, 1) * _ROW_GROUP_BYTES * rows.num_rows // max(1, rows.nbytes)))
     plain = ColumnProperties(dictionary_enabled=False, statistics_enabled="NONE")
     return WriterProperties(
         compression="ZSTD",
