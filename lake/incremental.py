@@ -216,7 +216,7 @@ def _write(
             any_rows = any(sums[grouping.tables.index(name)].rows for sums in spill.sums.values())
             store.replace(name, spill.rows(name) if any_rows else None, GROUP, touched, _metadata(said))
         else:
-            store.overwrite(name, spill.rows(name), _metadata(said))
+            store.overwrite_by_file(name, spill.runs(name), _metadata(said))
         crash.point("build.after_write")
     digest = table_digest(grouping.state, complete)
     outcome.rows[grouping.state], outcome.digests[grouping.state] = complete.num_rows, digest

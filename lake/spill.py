@@ -53,22 +53,22 @@ class Spill:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def add(self, made: Made) -> None:
-        """Take the rows of some groups, each in one piece.
+        """Take the rows of some groups, each in one piece, and leave none with the caller.
 
         Raises:
             LakeError: rows that do not fit the schema, or a key of another group or row.
         """
         sums: dict[str, list[Sum]] = {group.group_id: [] for group, _ in made}
         for name in self._names:
-            rows = [row for _, tables in made for row in tables[name]]
-            groups = [group.group_id for group, tables in made for _ in tables[name]]
+            counts = [len(tables[name]) for _, tables in made]
+            rows = [row for _, tables in made for row in tables.pop(name)]
+            groups = [group.group_id for (group, _), count in zip(made, counts, strict=True) for _ in range(count)]
             table = fit(TABLES[name], _grouped(name, rows, groups)).combine_chunks()
             del rows
             self._check_keys(name, table)
             hashes = row_hashes(name, table)
             at = 0
-            for group, tables in made:
-                count = len(tables[name])
+            for (group, _), count in zip(made, counts, strict=True):
                 sums[group.group_id].append(sum(map(_one, hashes[at : at + count]), Sum()))
                 at += count
             if table.num_rows:
@@ -96,15 +96,17 @@ class Spill:
 
     def rows(self, name: str) -> pa.RecordBatchReader:
         """All rows of a table that were taken. No more can be added then."""
-        self._finish()
-        return pa.RecordBatchReader.from_batches(TABLES[name].arrow, self._runs(name))
+        batches = (batch for run in self.runs(name) for batch in run.to_batches(max_chunksize=_BATCH_ROWS))
+        return pa.RecordBatchReader.from_batches(TABLES[name].arrow, batches)
 
-    def _runs(self, name: str) -> Iterator[pa.RecordBatch]:
+    def runs(self, name: str) -> Iterator[pa.Table]:
+        """The same in pieces, each sorted."""
+        self._finish()
         order = [(column, "ascending") for column in TABLES[name].sort_by or TABLES[name].key]
-        with pa.memory_map(str(self._folder / f"{name}.arrow")) as source:
+        with pa.OSFile(str(self._folder / f"{name}.arrow"), "rb") as source:
             file = pa.ipc.open_file(source)
             for run in _runs(file.get_batch(number) for number in range(file.num_record_batches)):
-                yield from pa.Table.from_batches(run).sort_by(order).to_batches(max_chunksize=_BATCH_ROWS)
+                yield pa.Table.from_batches(run).sort_by(order)
 
 
 def _grouped(name: str, rows: list[dict[str, Json]], groups: list[str]) -> pa.Table:

@@ -56,11 +56,14 @@ def make(view: View, chunks: Sequence[Sequence[Group]], claims: Claims) -> Itera
         cleaned = [(group, _clean(bundle)) for group, bundle in loaded]
         claims.look_up(identity for _, group in cleaned for _, identity in group.held())
         made: Made = []
-        for group, clean in cleaned:
+        cleaned.reverse()
+        while cleaned:  # each goes as soon as it is rendered: a single session may be most of what memory holds
+            group, clean = cleaned.pop()
             rows = by_table(_BY_GROUP)
             first = claims.claim(group, clean.held())
             _finish(clean, first, group.material.attempt, rows)
             made.append((group, rows))
+            del clean
         yield made
 
 
@@ -90,6 +93,7 @@ def _clean(bundle: Bundle) -> _Cleaned:
         for source in bundle.transcripts
     ]
     recovered = _only_in_superseded(bundle, sessions)
+    bundle.forget_records()
     answers = [Answers(session) for session in [*sessions, *recovered.values()]]
     return _Cleaned(bundle, served, traces, sessions, recovered, answers)
 

@@ -100,6 +100,12 @@ class Bundle:
     others: list[Source]
     superseded: list[Source]
 
+    def forget_records(self) -> None:
+        """Let go of the records, once they are cleaned; how many there were stays known."""
+        traces = [source for sources in self.traces.values() for source in sources]
+        for source in (*self.transcripts, *traces, *self.calls, *self.superseded):
+            source.rows = []
+
 
 _COLUMNS: Final = ("source_id", "version", "record_key", "position", "raw", "raw_blob", "raw_size", "parse_status")
 _ATTEMPTS: Final = "select attempt_id, task_id, policy, session_id from attempts"
@@ -197,6 +203,7 @@ def load(view: View, chunks: Sequence[Sequence[Group]]) -> Iterator[list[tuple[G
     keys = [[_key(version) for group in chunk for version in group.material.read] for chunk in chunks]
     for chunk, table in zip(chunks, view.raw_chunks(keys, _COLUMNS), strict=True):
         rows = _rows(view, table)
+        del table
         yield [(group, _bundle(group.material, rows)) for group in chunk]
 
 
