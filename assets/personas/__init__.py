@@ -5,7 +5,7 @@ Belongs here: making and importing personas. Does not belong here: scenarios, op
 
 from __future__ import annotations
 
-from assets.personas.effect import create_personas
+from assets.personas.effect import create_personas, import_personas
 from assets.personas.persona import Persona
 from assets.personas.projection import CHECKS, PROJECTION
 from assets.stage import Stage
@@ -18,4 +18,4 @@ STAGE = Stage(
     checks=CHECKS,
 )
 
-__all__ = ["STAGE", "Persona"]
+__all__ = ["STAGE", "Persona", "import_personas"]

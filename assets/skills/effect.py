@@ -1,4 +1,7 @@
-"""Imports the skills of the profile's sources: reads, annotates by rule, states one event a skill text."""
+"""Imports the skills of the profile's sources: reads, annotates by rule, states one event a skill text.
+
+Where the profile has an annotator, a model annotates them too (`annotator.py`).
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,11 @@ def import_skills(context: Context) -> Mapping[str, int]:
                 spool.stream("skill", skill.stream_id).emit("skill.imported", payload)
                 counts["failed" if payload["status"] == "failed" else "imported"] += 1
     context.progress("skills", sum(counts.values()), sum(counts.values()))
-    return counts
+    if context.profile.llm.annotator.model is None:
+        return counts
+    from assets.skills.annotator import annotate_by_model  # the client costs a second that offline runs need not pay
+
+    return {**counts, **annotate_by_model(context)}
 
 
 def payload_of(skill: SkillSource) -> dict[str, Any]:

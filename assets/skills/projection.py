@@ -1,4 +1,8 @@
-"""Table `skills` from `skill.imported`, and its checks. Of several texts of one skill the latest imported is shown."""
+"""Table `skills` from `skill.imported` and `skill.annotated`, and its checks.
+
+Of several texts of one skill the latest imported is shown, with its latest annotation: a model's where there is one,
+else the rules'.
+"""
 
 from __future__ import annotations
 
@@ -21,21 +25,35 @@ def build(view: View) -> Mapping[str, pa.Table]:
         skill_id = event.payload["skill_id"]
         if skill_id not in latest or _order(event) > _order(latest[skill_id]):
             latest[skill_id] = event
-    return {"skills": rows_table("skills", [_row(event) for event in latest.values()])}
+    annotated: dict[tuple[str, str], Event] = {}
+    for event in view.events("skill.annotated"):
+        key = (event.payload["skill_id"], event.payload["text_sha256"])
+        if key not in annotated or _order(event) > _order(annotated[key]):
+            annotated[key] = event
+    rows = [_row(event, annotated.get((skill, event.payload["text_sha256"]))) for skill, event in latest.items()]
+    return {"skills": rows_table("skills", rows)}
 
 
 def _order(event: Event) -> tuple[datetime, str]:
     return event.occurred_at, event.stream_id
 
 
-def _row(event: Event) -> dict[str, Json]:
+def _row(event: Event, annotated: Event | None) -> dict[str, Json]:
     payload = dict(event.payload)
     annotation = payload.pop("annotation") or {name: [] for name in _LISTS}
+    if annotated is not None:
+        annotation = annotated.payload["annotation"]
+        payload["annotator"] = annotated.payload["annotator"]
     usable = annotation.get("auth_required") is False and annotation.get("text_only_compatible") is True
-    return {**payload, **annotation, "synthesizable": usable, "event_id": event.event_id}
+    if annotated is not None:
+        payload["status"] = "annotated" if usable else "not_synthesizable"
+    stated = annotated or event
+    return {**payload, **annotation, "synthesizable": usable, "event_id": stated.event_id}
 
 
-PROJECTION = Projection(name="skills", version=1, outputs=("skills",), events=("skill.imported",), build=build)
+PROJECTION = Projection(
+    name="skills", version=1, outputs=("skills",), events=("skill.imported", "skill.annotated"), build=build
+)  # fmt: skip
 
 
 def annotations_agree(lake: Lake) -> CheckOutcome:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from assets.personas import Persona
+from assets.personas.builtin import ORIGIN
 from assets.tasks.family import Family
 from lake.errors import StageError
 from lake.ids import digest
@@ -21,14 +22,16 @@ MAX_SKILLS: Final = 4
 def persona_for(family: Family, seed: int, personas: Sequence[Persona]) -> Persona:
     """The persona with the highest draw for (family, seed) among those of a fitting field of work, else among all.
 
-    A new persona changes the choice only where it draws highest itself, so most tasks keep theirs.
+    Imported personas are for tasks that models write: they would give the tasks of families other texts. A new persona
+    changes the choice only where it draws highest itself, so most tasks keep theirs.
 
     Raises:
         StageError: there are no personas.
     """
     if not personas:
         raise StageError("there are no personas to ask for tasks; run the stage personas first")
-    fitting = [p for p in personas if p.domain in family.domains] or list(personas)
+    own = [p for p in personas if p.origin == ORIGIN] or list(personas)
+    fitting = [p for p in own if p.domain in family.domains] or own
     return max(fitting, key=lambda p: digest(family.name, seed, p.persona_id))
 
 

@@ -20,7 +20,46 @@ from lake.errors import UsageError
 
 @click.group("personas")
 def personas() -> None:
-    """List the personas tasks are written for."""
+    """Import and list the personas tasks are written for."""
+
+
+@command(
+    personas,
+    "import",
+    examples=["clawgym personas import personas.jsonl --licence CC-BY-NC-SA-4.0 --limit 100"],
+)
+@click.argument("file")
+@click.option("--licence", required=True, help="Licence of the texts; recorded with each persona.")
+@click.option("--start", type=click.IntRange(0), default=0, show_default=True, help="First line that is taken.")
+@click.option("--limit", type=click.IntRange(1), default=1000, show_default=True, help="Lines that are looked at.")
+@profile_options()
+@lake_option()
+@json_option()
+def import_personas(
+    file: str,
+    licence: str,
+    start: int,
+    limit: int,
+    profile: str,
+    overrides: tuple[str, ...],
+    lake_path: str | None,
+    as_json: bool,
+) -> None:
+    """Take in personas from FILE: JSON Lines, each an object with `persona`, as in PersonaHub. Known ones are left.
+
+    They are for tasks that a model writes; the families keep to the built-in ones.
+    """
+    source = {"path": json.dumps(file), "licence": json.dumps(licence), "start": start, "limit": limit}
+    wanted = "[{" + ", ".join(f"{key} = {value}" for key, value in source.items()) + "}]"
+    settings = (*overrides, f"personas.imports={wanted}")
+    _, progress = run_stages(lake_path, "synthesise_tasks", profile=profile, overrides=settings, stages=("personas",))
+    counts = {
+        name: n for name, n in progress.runs["personas"].effect.items() if name in ("imported", "known", "unusable")
+    }
+    if as_json:
+        print_json(counts)
+    else:
+        click.echo(", ".join(f"{count} {name}" for name, count in counts.items()))
 
 
 @command(personas, "list", examples=["clawgym personas list", "clawgym personas list --limit 5 --json"])
@@ -58,7 +97,8 @@ def skills() -> None:
 @json_option()
 def import_(source: str, profile: str, overrides: tuple[str, ...], lake_path: str | None, as_json: bool) -> None:
     """Take in every skill below SOURCE: a folder of skill folders (each with a SKILL.md), one of them, or
-    `openclaw-bundled`. They are annotated by rule; a text the log holds is not taken in again.
+    `openclaw-bundled`. They are annotated by rule, and by the model of `llm.annotator` where the profile names one; a
+    text the log holds is not taken in again.
 
     A skill that cannot be read is a row with the reason. Its licence is `unstated` where the text states none.
     """
