@@ -16,6 +16,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from deltalake import DeltaTable
 
 from lake.engine import quote
 from lake.reader import Reader
@@ -41,8 +42,9 @@ def read_chunks(reader: Reader, chunks: Sequence[RecordKeys], columns: Sequence[
     `columns` must include these three.
     """
     if len(chunks) <= _QUERIES:
+        files = _files_with(reader, chunks)
         for chunk in chunks:
-            yield _read(reader, [chunk], columns).read_all().drop_columns(["chunk"]).sort_by(_ORDER)
+            yield _read(reader, [chunk], columns, files).read_all().drop_columns(["chunk"]).sort_by(_ORDER)
         return
     folder = reader.root / "scratch" / uuid.uuid4().hex
     folder.mkdir(parents=True)
@@ -59,20 +61,38 @@ def read_chunks(reader: Reader, chunks: Sequence[RecordKeys], columns: Sequence[
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _read(reader: Reader, chunks: Sequence[RecordKeys], columns: Sequence[str]) -> pa.RecordBatchReader:
-    """Records of all lists in stored order, with the number of their list."""
-    wanted = pa.table(
+def _files_with(reader: Reader, chunks: Sequence[RecordKeys]) -> list[str]:
+    """Files that hold any of these records. New ones are in few, and the join alone would unpack the bytes of all."""
+    place = reader.place("raw_records")
+    files = DeltaTable(str(place.path), version=place.version).file_uris()
+    if not files:
+        return []
+    cursor = reader.cursor([])
+    cursor.register("wanted", _wanted(chunks))
+    query = "select distinct filename from read_parquet($files, filename = true) semi join wanted using (source_id)"
+    return sorted(name for (name,) in cursor.execute(query, {"files": files}).fetchall())
+
+
+def _read(
+    reader: Reader, chunks: Sequence[RecordKeys], columns: Sequence[str], files: Sequence[str] | None = None
+) -> pa.RecordBatchReader:
+    """Records of all lists in stored order, with the number of their list; from some files, where they are known."""
+    listed = ", ".join(f"records.{quote(column)}" for column in columns)
+    rows = "raw_records" if not files else "read_parquet($files, union_by_name = true)"
+    cursor = reader.cursor([] if files else ["raw_records"])
+    cursor.register("wanted", _wanted(chunks))
+    query = f"select chunk, {listed} from {rows} as records join wanted using (source_id, version)"  # noqa: S608 - quoted
+    return cursor.execute(query, {"files": list(files)} if files else None).to_arrow_reader(_ROWS)
+
+
+def _wanted(chunks: Sequence[RecordKeys]) -> pa.Table:
+    return pa.table(
         {
             "source_id": pa.array([source for chunk in chunks for source, _ in chunk], pa.string()),
             "version": pa.array([version for chunk in chunks for _, version in chunk], pa.int32()),
             "chunk": pa.array([number for number, chunk in enumerate(chunks) for _ in chunk], pa.int32()),
         }
     )
-    cursor = reader.cursor(["raw_records"])
-    cursor.register("wanted", wanted)
-    listed = ", ".join(f"raw_records.{quote(column)}" for column in columns)
-    query = f"select chunk, {listed} from raw_records join wanted using (source_id, version)"  # noqa: S608 - quoted
-    return cursor.execute(query).to_arrow_reader(_ROWS)
 
 
 def _deal(records: pa.RecordBatchReader, folder: Path, shared: int) -> None:

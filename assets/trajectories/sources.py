@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 from itertools import groupby
 from typing import Final
 
@@ -168,10 +169,16 @@ def _by_source(view: View) -> Iterator[list[Version]]:
 
 def _version(row: dict[str, Json]) -> Version:
     ref = SourceRef(row["source_id"], row["version"], row["source_kind"], row["session_id"], row["attempt_id"])
-    home = home_of(row["source_path"])
+    home = _home(row["source_path"].split("#", 1)[0].rpartition("/")[0])
     return Version(
         ref, home, row["records"], row["last_position"], row["bytes"], row["decoded"], row["newest"], row["begun"]
     )
+
+
+@cache
+def _home(folder: str) -> str:
+    """The state folder of a source by the folder of its file, of which there are few."""
+    return home_of(f"{folder}/file")
 
 
 def _standing(version: Version) -> tuple[bool, datetime | int, int, int]:
