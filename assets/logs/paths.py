@@ -52,7 +52,7 @@ def ingest_paths(context: Context, paths: Iterable[Path | str]) -> Mapping[str, 
             for source in found.sources(Path(path).expanduser().absolute()):
                 sources[source.kind] += 1
                 with _others_go_on(found):
-                    ingest.take(source, then=say, content=found.content)
+                    ingest.take(source, then=say, content=found.content(source))
         with _others_go_on(found):
             ingest.flush()
         counts.update(ingest.counts)

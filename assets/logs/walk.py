@@ -30,8 +30,7 @@ class Found:
     def __init__(self, is_in: IsIn = lambda path, file: False) -> None:
         self.left: list[Left] = []
         self.broken: list[SourceError] = []
-        self.content: bytes | None = None
-        """All bytes of the file whose sources come now, where they are few."""
+        self._content: tuple[str, bytes] | None = None
         self._is_in = is_in
 
     def sources(self, path: Path) -> Iterator[Source]:
@@ -53,6 +52,10 @@ class Found:
             yield from self._file(path.name, str(path))
         else:
             self.left.append(Left(str(path), "not a regular file, not opened"))
+
+    def content(self, source: Source) -> bytes | None:
+        """All bytes of the file of the source that came last, where they are few."""
+        return self._content[1] if self._content is not None and self._content[0] == source.path else None
 
     def _folder(self, path: str) -> Iterator[Source]:
         try:
@@ -95,7 +98,7 @@ class Found:
         if not head and name != DATABASE_NAME:
             self.left.append(Left(at, "empty"))
             return
-        self.content = head if len(head) < HEAD_BYTES else None
+        self._content = (at, head) if len(head) < HEAD_BYTES else None
         path = Path(at)
         for reader in READERS:
             try:
