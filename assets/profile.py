@@ -176,6 +176,15 @@ class LlmSection(BudgetSection):
     """Request field that carries the longest answer."""
 
 
+class JudgeSection(Section):
+    """How the judge of `[llm]` reads the products of tasks that have a rubric; nothing is judged without one."""
+
+    samples: int = Field(default=1, ge=1)
+    """Times each workspace is judged; a rule's score is the mean, and the agreement is recorded."""
+    file_bytes: int = Field(default=60_000, ge=1000)
+    """Of all files that are shown for one workspace."""
+
+
 class LogsSection(Section):
     """Logs of others."""
 
@@ -242,6 +251,7 @@ class Profile(Section):
     rollouts: RolloutsSection = RolloutsSection()
     endpoint: EndpointSection = EndpointSection()
     llm: LlmSection = LlmSection()
+    judge: JudgeSection = JudgeSection()
     logs: LogsSection = LogsSection()
     verdicts: VerdictsSection = VerdictsSection()
     sft: SftSection = SftSection()

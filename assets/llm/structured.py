@@ -31,7 +31,10 @@ def strict_schema(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _tighten(node: Any) -> None:
-    if isinstance(node, dict):
+    if isinstance(node, dict) and "$ref" in node:
+        for key in set(node) - {"$ref"}:  # strict servers take nothing beside a reference
+            del node[key]
+    elif isinstance(node, dict):
         if isinstance(node.get("properties"), dict):
             node["required"] = list(node["properties"])
             node["additionalProperties"] = False

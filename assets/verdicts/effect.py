@@ -49,7 +49,7 @@ def grade_attempts(context: Context, attempt_ids: Collection[str] | None = None)
 
     Returns:
         Counts: `scored`, `errors` (verifier failed or ran too long), `not_gradable`, `found` (had one), `undone`
-        (our sandbox or the log failed: no verdict, tried again next time).
+        (our sandbox or the log failed: no verdict, tried again next time); with a judge also those of `judge_attempts`.
 
     Raises:
         SetupError: the sandbox cannot be opened, or not one verdict could be given for its failures.
@@ -67,7 +67,7 @@ def grade_attempts(context: Context, attempt_ids: Collection[str] | None = None)
         else:
             wanted.append(Open(attempt, task))
     counts = _give(context, wanted)
-    return {**counts, "undone": counts["undone"] + missing}
+    return {**counts, "undone": counts["undone"] + missing, **_judged(context, attempt_ids)}
 
 
 def regrade(context: Context, task_ids: Collection[str] | None = None) -> Mapping[str, int]:
@@ -95,7 +95,16 @@ def regrade(context: Context, task_ids: Collection[str] | None = None) -> Mappin
             continue
         if all(task[name] == newest[name] for name in ("instruction", "input_manifest")):
             wanted.append(Open(attempt, newest))
-    return _give(context, wanted)
+    return {**_give(context, wanted), **_judged(context, {item.attempt.attempt_id for item in wanted})}
+
+
+def _judged(context: Context, attempt_ids: Collection[str] | None) -> Mapping[str, int]:
+    """The rubric halves, where the profile has a judge."""
+    if context.profile.llm.judge.model is None:
+        return {}
+    from assets.verdicts.judging import judge_attempts  # the client costs a second that offline runs need not pay
+
+    return judge_attempts(context, attempt_ids)
 
 
 def _give(context: Context, wanted: list[Open]) -> dict[str, int]:
