@@ -15,7 +15,7 @@ from benchmarks.measure import Result
 from lake.ids import utc_now
 
 JOBS = ("clean", "corpus_text", "ingest", "point_read", "reingest_unchanged", "replay", "rollouts_per_minute")
-LARGE = ("point_read_25000",)
+LARGE = ("incremental", "point_read_25000")
 """Run only when named: they make gigabytes first."""
 RESULTS = Path(__file__).parent / "results"
 _PACKAGES = ("deltalake", "duckdb", "pyarrow", "msgspec")
