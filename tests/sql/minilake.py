@@ -73,6 +73,7 @@ def build(root: Path, n: int = 36, seed: int = 7, *, raw: bool = True) -> lake.L
     _training(sink, runs)
     _bench(sink, runs)
     _reviews(sink, tasks)
+    _models(sink, tasks)
     sink.flush()
     for name, spec in TABLES.items():
         rows = sink.table(name)
@@ -218,6 +219,29 @@ def _reviews(sink: Sink, tasks: list[Task]) -> None:
             "decision": decision, "reviewer": "person:ada", "note": note,
         }  # fmt: skip
         sink.add("events", [event("review", review, 0, "review.recorded", EPOCH, payload)])
+
+
+def _models(sink: Sink, tasks: list[Task]) -> None:
+    """What models were asked to write and to judge: two candidates and a rubric."""
+    for index, end in enumerate(("proposed", "quarantined")):
+        candidate = f"persona-s1-{index:05d}"
+        end_of = (
+            {"step": "task_review", "kind": "unclear", "reason": "two readings"} if index else {"task_id": candidate}
+        )
+        payload: dict[str, Json] = {
+            "candidate_id": candidate, "route": "persona", "seed": 1, "index": index, "rounds": 1, "wording": "1",
+            "scenario_category": tasks[index].scenario, "scenario_subcategory": tasks[index].subcategory,
+            "persona_id": None, "skill_ids": [], "instruction": "Do it.", "novel": True,
+            "calls": {"task_draft": ["c0"], "task_inputs": ["c1", "c2"]},
+            **end_of,
+        }  # fmt: skip
+        sink.add("events", [event("candidate", candidate, 0, f"candidate.{end}", EPOCH, payload)])
+    rules = [{"name": "useful", "weight": 1.0, "scores": [0.5, 0.75], "reasons": ["short", "to the point"]}]
+    verdict = {
+        "verdict_id": digest("judged"), "attempt_id": None, "task_id": tasks[0].task_id, "judge_version": "judge:1:m:0",
+        "judgement": {"rules": rules, "agreement": 0.0, "failure": None, "calls": ["c3", "c4"]},
+    }  # fmt: skip
+    sink.add("events", [event("verdict", digest("judged"), 0, "verdict.recorded", EPOCH, verdict)])
 
 
 def table_json(value: Json) -> str:

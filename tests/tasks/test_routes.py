@@ -103,6 +103,12 @@ def test_every_candidate_ends_and_says_why(made: tuple[Context, Mapping[str, int
     assert kinds == {"refused": 1, "too_long": 1, "rejected": 1}
     assert found[("Software Development", "task_review")][2] == "answer_leak"
     assert found[("Analysis and Decision Support", "made")][4] == 3
+    rows = context.lake.sql(
+        "select count(*), count(*) filter (proposed), sum(calls)::int, count(*) filter (reason is not null),"
+        " count(*) filter (len(skill_ids) > 0) from task_candidates"
+    ).fetchone()
+    calls = sum(len(ids) for item in outcomes(context.lake).values() for ids in item[-2].values())
+    assert rows == (12, 4, calls, 8, 3)
     assert counts["written"] == 4 and counts["quarantined"] == 8 and counts["open"] == 0
 
 
