@@ -109,14 +109,39 @@ def _small(batch: pa.RecordBatch) -> list[pa.RecordBatch]:
 
 
 def _hashes(batch: pa.RecordBatch) -> list[int]:
+    if batch.num_rows == 1 and batch.nbytes > _AT_ONCE:
+        return [_hash_of_one(batch.columns)]
     data, ends = _encode(batch.columns)
     view, sha256 = memoryview(data), hashlib.sha256
     places = ends.tolist()
     return [int.from_bytes(sha256(view[first:last]).digest(), "big") for first, last in pairwise(places)]
 
 
+def _hash_of_one(columns: list[pa.Array]) -> int:
+    """The same of one large row, which is not copied for it."""
+    block, variable = _parts(columns)
+    hasher = hashlib.sha256(block.tobytes())
+    for values in variable:
+        _, offsets, data = values.buffers()
+        first, last = np.frombuffer(offsets, dtype=np.int64)[values.offset : values.offset + 2].tolist()
+        if last > first:
+            hasher.update(memoryview(data)[first:last])
+    return int.from_bytes(hasher.digest(), "big")
+
+
 def _encode(columns: list[pa.Array]) -> tuple[pa.Buffer, npt.NDArray[np.int64]]:
     """Rows of these columns, encoded one behind the other, and where each begins (and the last one ends)."""
+    block, variable = _parts(columns)
+    rows, width = block.shape
+    head = _binary(np.arange(rows + 1, dtype=np.int64) * width, pa.py_buffer(block))
+    joined = pc.binary_join_element_wise(head, *variable, pa.scalar(b"", pa.large_binary())) if variable else head
+    _, offsets, data = joined.buffers()
+    ends = np.frombuffer(offsets, dtype=np.int64)[joined.offset : joined.offset + rows + 1]
+    return data if data is not None else pa.py_buffer(b""), ends
+
+
+def _parts(columns: list[pa.Array]) -> tuple[_Bytes, list[pa.Array]]:
+    """The fixed part of each row, a row a line, and the variable ones, as large_binary without nulls."""
     fixed: list[_Bytes] = []
     variable: list[pa.Array] = []
     for values in columns:
@@ -132,13 +157,7 @@ def _encode(columns: list[pa.Array]) -> tuple[pa.Buffer, npt.NDArray[np.int64]]:
         else:
             fixed.append(pc.is_valid(values).cast(pa.uint8()).to_numpy(zero_copy_only=False).reshape(-1, 1))
             fixed.append(_floats(values) if kind == "float" else _numbers(pc.fill_null(values.cast(pa.int64()), 0)))
-    block = np.ascontiguousarray(np.concatenate(fixed, axis=1))
-    rows, width = block.shape
-    head = _binary(np.arange(rows + 1, dtype=np.int64) * width, pa.py_buffer(block))
-    joined = pc.binary_join_element_wise(head, *variable, pa.scalar(b"", pa.large_binary())) if variable else head
-    _, offsets, data = joined.buffers()
-    ends = np.frombuffer(offsets, dtype=np.int64)[joined.offset : joined.offset + rows + 1]
-    return data if data is not None else pa.py_buffer(b""), ends
+    return np.ascontiguousarray(np.concatenate(fixed, axis=1)), variable
 
 
 def _lists(values: pa.Array, lengths: pa.Array) -> pa.Array:

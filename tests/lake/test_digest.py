@@ -150,6 +150,17 @@ def test_order_and_batches_leave_no_trace(rows: list[dict[str, Json]], chance: r
     assert table_digest(SPEC.name, padded) == whole, "a slice is what it shows"
 
 
+@settings(max_examples=30, deadline=None)
+@given(rows_strategy)
+def test_rows_too_large_to_be_copied_have_the_same_digest(rows: list[dict[str, Json]]) -> None:
+    TABLES[SPEC.name] = SPEC
+    numbered = table([{**row, "k": f"{i:03d}"} for i, row in enumerate(rows)])
+    whole = table_digest(SPEC.name, numbered)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lake.digest._AT_ONCE", 1)
+        assert table_digest(SPEC.name, numbered) == whole
+
+
 def test_type_without_an_encoding_is_an_error() -> None:
     with pytest.raises(TypeError, match="no digest is defined for"):
         kind_of(pa.struct([("a", pa.int64())]))
