@@ -14,7 +14,17 @@ from benchmarks import running
 from benchmarks.measure import Result
 from lake.ids import utc_now
 
-JOBS = ("clean", "corpus_text", "ingest", "point_read", "reingest_unchanged", "replay", "rollouts_per_minute")
+JOBS = (
+    "clean",
+    "corpus_text",
+    "generate_tasks",
+    "ingest",
+    "point_read",
+    "reingest_unchanged",
+    "replay",
+    "rollouts_per_minute",
+    "verify_per_second",
+)
 LARGE = ("incremental", "point_read_25000")
 """Run only when named: they make gigabytes first."""
 RESULTS = Path(__file__).parent / "results"

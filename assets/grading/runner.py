@@ -1,22 +1,26 @@
-"""Runs inside the sandbox, under `python3 -I`: calls a verifier and prints what it says, and nothing else.
+"""Runs inside the sandbox, under `python3 -I -S`: calls a verifier and prints what it says, and nothing else.
 
 Standard library only; imports nothing of the project. Usage: runner.py PROTOCOL CHECK_PY WORKSPACE
 
 What goes to the real stdout is written through a descriptor that no child process inherits, and the process is made
 undumpable so that none can reach it by /proc: a script of the agent that a verifier starts cannot add a line.
-Does not belong here: judging what a verifier said (`judge.py`, outside).
+It imports little and late, as it starts once a verdict. Does not belong here: judging what was said (`said.py`).
 """
 
-import contextlib
+# pathlib and contextlib cost more to import than all the rest.
+# ruff: noqa: PTH112, PTH118, PTH120, PTH123, SIM105
+
+import builtins
 import ctypes
-import importlib.util
 import io
 import json
 import os
-import runpy
 import sys
-import traceback
-from typing import Any
+from types import ModuleType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _PR_SET_DUMPABLE = 4
 
@@ -25,8 +29,9 @@ def main() -> None:
     """Run the verifier; the exit code is 0 only when it came to its end."""
     protocol, check, workspace = sys.argv[1:]
     private = _take_stdout()
+    _as_site_would()
     # The verifier's own folder, read-only, for modules it brings along; `-I` keeps every other folder away.
-    sys.path.insert(0, os.path.dirname(check))  # noqa: PTH120
+    sys.path.insert(0, os.path.dirname(check))
     code = 1
     try:
         if protocol == "grade_floats":
@@ -36,11 +41,13 @@ def main() -> None:
         else:
             sys.stdout = io.TextIOWrapper(os.fdopen(os.dup(private), "wb"), "utf-8", "backslashreplace", newline="\n")
             sys.argv = [check, workspace]
-            runpy.run_path(check, run_name="__main__")
+            _load(check, "__main__")
             code = 0
     except SystemExit as left:
         code = _exit_code(left, protocol)
     except BaseException:  # whatever a verifier throws is its error, told by the last line of stderr
+        import traceback
+
         traceback.print_exc(limit=-3)
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
@@ -53,20 +60,43 @@ def _take_stdout() -> int:
     private = os.dup(1)
     os.set_inheritable(private, False)
     os.dup2(2, 1)
-    with contextlib.suppress(OSError, AttributeError):
+    try:
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+    except (OSError, AttributeError):
+        pass  # no such call here: what children can reach is then up to the sandbox
     return private
 
 
-def _call(check: str, workspace: str) -> list[list[Any]]:
+def _as_site_would() -> None:
+    """What a verifier misses without the module `site` (a third of the start of Python): packages, `exit`, `quit`."""
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    packages = os.path.join(os.path.dirname(os.path.dirname(sys.executable)), "lib", version, "site-packages")
+    if not os.path.isdir(packages):  # an interpreter that is laid out otherwise
+        import site
+
+        site.main()
+        return
+    from _sitebuiltins import Quitter
+
+    sys.path.append(packages)
+    builtins.exit = Quitter("exit", "Ctrl-D (i.e. EOF)")
+    builtins.quit = Quitter("quit", "Ctrl-D (i.e. EOF)")
+
+
+def _load(path: str, name: str) -> ModuleType:
+    """Run a file as the module `name`."""
+    module = ModuleType(name)
+    module.__file__ = path
+    sys.modules[name] = module
+    with open(path, "rb") as source:
+        code = compile(source.read(), path, "exec", dont_inherit=True)
+    exec(code, module.__dict__)
+    return module
+
+
+def _call(check: str, workspace: str) -> "list[list[Any]]":
     """Pairs of what `grade` returned; a value that is no plain number becomes {"not": type name}."""
-    spec = importlib.util.spec_from_file_location("check", check)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{check} cannot be loaded")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["check"] = module
-    spec.loader.exec_module(module)
-    result = module.grade([], workspace)
+    result = _load(check, "check").grade([], workspace)
     if not isinstance(result, dict):
         raise TypeError(f"grade() gave {type(result).__name__}, not a dict")
     return [[_plain_key(key), _plain(value)] for key, value in result.items()]
@@ -78,7 +108,7 @@ def _plain_key(key: object) -> str:
     return str(key)
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> "Any":
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return {"not": type(value).__name__}
     return float(value)

@@ -113,7 +113,7 @@ def _run(folder: Path, place: Place, protocol: str, entry: str, sandbox: Sandbox
     mounts.append(Mount(folder / "verifier", VERIFIER))
     if place.package != f"{VERIFIER}/reward":
         mounts.append(Mount(folder / "verifier/reward", place.package))
-    argv = [sandbox.python, "-I", f"{VERIFIER}/runner.py", protocol, f"{place.package}/{entry}", place.workspace]
+    argv = [sandbox.python, "-I", "-S", f"{VERIFIER}/runner.py", protocol, f"{place.package}/{entry}", place.workspace]
     return sandbox.run(argv, mounts=mounts, env={}, cwd="/tmp", limits=limits)
 
 
