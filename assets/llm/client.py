@@ -79,6 +79,10 @@ class Client:
         await self._wire.close()
         self._journal.close()
 
+    def event_of(self, call_id: str) -> str:
+        """The event of an answered call, for what was caused by it."""
+        return self._journal.event_of(call_id)
+
     async def ask(self, question: Question[T]) -> tuple[T, str]:
         """The answer as the question's schema, and the id of the call that gave it.
 

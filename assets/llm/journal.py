@@ -20,7 +20,7 @@ from assets.llm.usage import Usage
 from assets.llm.wire import Completion
 from assets.profile import LlmSection
 from lake import Lake
-from lake.ids import canonical, sha256_hex
+from lake.ids import canonical, event_id, sha256_hex
 
 KIND: Final = "llm_call"
 ANSWERED, REJECTED, UNANSWERED = "llm.answered", "llm.rejected", "llm.unanswered"
@@ -60,6 +60,10 @@ class Journal:
             if f"{name}_sha256" in said:
                 said[name] = self._text(said.pop(f"{name}_sha256"))
         return Completion(**{**said, "usage": Usage(**said["usage"])})
+
+    def event_of(self, call_id: str) -> str:
+        """The event that ended a call for good."""
+        return event_id(KIND, call_id, self._failed_before.get(call_id, 0))
 
     def answered(self, asked: Asked, completion: Completion, endpoint: str, mode: str, tries: Sequence[Any]) -> None:
         """State an answer; it is on disk when this returns."""

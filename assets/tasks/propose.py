@@ -95,11 +95,13 @@ def _verifier(bundle: TaskBundle) -> bytes:
     return bundle.reward[entry]
 
 
-def propose(spool: Spool, bundle: TaskBundle) -> None:
-    """State one task: its files as blobs, then `task.proposed`."""
+def propose(spool: Spool, bundle: TaskBundle, *, caused_by: str | None = None) -> None:
+    """State one task: its files as blobs, then `task.proposed`; `caused_by` is the event that it was drafted by."""
     for content in (*bundle.inputs.values(), *bundle.reward.values(), *(bundle.oracle or {}).values()):
         spool.put_blob(content, "text/plain")
-    spool.stream(STREAM, f"{bundle.task_id}@{bundle.task_version}").emit(PROPOSED, payload_of(bundle))
+    spool.stream(STREAM, f"{bundle.task_id}@{bundle.task_version}").emit(
+        PROPOSED, payload_of(bundle), caused_by=caused_by
+    )
 
 
 def propose_tasks(context: Context) -> Mapping[str, int]:

@@ -24,6 +24,7 @@ from assets.tasks import STAGE as TASKS
 from assets.tasks.routes import propose_by_models
 from assets.workspaces import STAGE as WORKSPACES
 from lake import Lake
+from lake.explain import explain
 from tests.llm import recorded
 from tests.llm.server import Request, Say, Server, serving
 
@@ -138,6 +139,8 @@ def test_a_task_tells_where_it_comes_from(made: tuple[Context, Mapping[str, int]
         calls = {call for ids in extra["calls"].values() for call in ids}
         assert calls <= context.lake.streams("llm_call", ("llm.answered",))
         assert {"task_draft", "task_inputs", "task_review", "task_solution", "task_verifier"} <= set(extra["calls"])
+        types = [node.facts.get("type") for node in explain(context.lake, event.payload["task_id"]).nodes()]
+        assert "llm.answered" in types, "from the task to the call that drafted it"
     rubric = next(event.payload["rubric"] for event in events if event.payload["rubric"])
     assert [(rule["name"], rule["weight"]) for rule in rubric] == [("welcoming", 2.0), ("useful", 1.0)]
 

@@ -170,7 +170,7 @@ class _Run:
 
     def _made(self, spool: Spool, work: Work, bundle: TaskBundle) -> None:
         if f"{bundle.task_id}@{bundle.task_version}" not in self._proposed:
-            propose(spool, bundle)
+            propose(spool, bundle, caused_by=work.cause)
         ids = {"task_id": bundle.task_id, "task_version": bundle.task_version}
         self._end(spool, work, MADE, {**ids, "novel": True})
         self._tasks[bundle.task_id] = bundle.instruction
@@ -200,7 +200,7 @@ class _Run:
             "wording": wording.VERSION,
             **outcome,
         }
-        spool.stream(KIND, candidate.candidate_id).emit(event, payload)
+        spool.stream(KIND, candidate.candidate_id).emit(event, payload, caused_by=work.cause)
         spool.sync()
         self._ended[candidate.candidate_id] = payload
         done = self._counts["written"] + self._counts["quarantined"] + 1

@@ -53,6 +53,8 @@ class Work:
     calls: dict[str, list[str]] = field(default_factory=dict)
     """Step to the calls whose answers it used."""
     task: TaskDraft | None = None
+    cause: str | None = None
+    """Event of the call that drafted it."""
     rounds: int = 0
     """Verifiers that were written."""
 
@@ -192,10 +194,15 @@ class Maker:
         except LlmError as error:
             if error.passing:
                 raise
-            work.calls.setdefault(question.step, []).append(error.call_id)
+            self._used(work, question.step, error.call_id)
             raise SetAside(question.step, error.kind, error.detail) from error
-        work.calls.setdefault(question.step, []).append(call_id)
+        self._used(work, question.step, call_id)
         return value
+
+    def _used(self, work: Work, step: str, call_id: str) -> None:
+        work.calls.setdefault(step, []).append(call_id)
+        if step == "task_draft":
+            work.cause = self.client.event_of(call_id)
 
     async def _aside(self, run: Callable[[], Any]) -> Any:
         """Run something slow beside the loop."""
