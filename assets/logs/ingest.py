@@ -81,6 +81,7 @@ class Ingest:
         self._rows = self._bytes = 0  # of what is pending
         self._later: list[_Want] = []
         """Sources of which an earlier state is pending: what is new of them shows only when that is in."""
+        context.lake.commit()  # what others stated and did not live to commit: stated again, it would be left out
         reader = context.lake.now()
         self._catalogue = Catalogue.read(reader)
         # From here on the catalogue knows every row up to this version of the table: whatever another process adds

@@ -31,8 +31,9 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Input, State]:
     return source, State.of(folder / "lake")
 
 
+# The points of `groups` are passed by a second build only: see tests/trajectories/test_incremental.py.
 @pytest.mark.parametrize("writers", [2, 4])
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", [point for point in POINTS if not point.startswith("groups.")])
 def test_writers_killed_at_a_crash_point_lose_and_double_nothing(
     prepared: tuple[Input, State], tmp_path: Path, point: str, writers: int
 ) -> None:
