@@ -32,6 +32,8 @@ Done = Callable[[int, int], None]
 """Called with the calls answered by the endpoint and by the log so far."""
 
 MODES: Final = ("json_schema", "json_object", "text")
+SILENT: Final = 3
+"""Calls in a row, every try of each in vain, that mean an endpoint is down; more where more go at a time."""
 _LONGEST_WAIT_S: Final = 60.0
 _BASE_WAIT_S: Final[dict[str, float]] = {"busy": 2.0, "server": 1.0, "connection": 1.0, "timeout": 0.5, "broken": 0.5}
 
@@ -67,6 +69,7 @@ class Client:
         self._room = asyncio.Semaphore(settings.concurrency)
         self._flights: dict[str, asyncio.Future[Completion]] = {}
         self._modes: dict[str, str] = {}
+        self._silent = 0
         self.asked = 0
         """Calls the endpoint answered in this run."""
         self.known = 0
@@ -182,6 +185,7 @@ class Client:
             except BaseException:
                 self._free(asked)
                 raise
+            self._silent = 0
             self._account.charge(asked.call_id, asked.model, completion.usage)
             self._journal.answered(asked, completion, self._wire.name, mode, tries)
             return completion
@@ -195,6 +199,12 @@ class Client:
             raise LlmError("rejected", error.detail, asked.call_id)
         if len(tries) >= self._settings.tries:
             self._journal.unanswered(asked, error.detail, self._wire.name, tries)
+            self._silent += 1
+            if self._silent >= max(SILENT, self._settings.concurrency):
+                raise StageError(
+                    f"{self._wire.name} left {self._silent} calls in a row unanswered, the last with {error.detail};"
+                    " nothing is lost, run again when it answers"
+                )
             raise LlmError("unanswered", f"{len(tries)} tries, the last: {error.detail}", asked.call_id)
 
     def _free(self, asked: Asked) -> None:

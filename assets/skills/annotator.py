@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from assets.llm.client import Client, models
 from assets.llm.failures import LlmError, OutOfBudget
+from assets.llm.many import all_of
 from assets.llm.question import Question
 from assets.skills.reader import visible
 from assets.skills.skill import TEXT_LIMIT, Annotation
@@ -105,9 +106,7 @@ async def _annotate(context: Context, annotator: str, waiting: Mapping[str, Mapp
                 counts[await _one(context, client, spool, annotator, stream_id, skill)] += 1
                 context.progress("annotations", counts.total(), len(waiting))
 
-            async with asyncio.TaskGroup() as group:
-                for stream_id, skill in sorted(waiting.items()):
-                    group.create_task(one(stream_id, skill))
+            await all_of(one(stream_id, skill) for stream_id, skill in sorted(waiting.items()))
     return dict(counts)
 
 

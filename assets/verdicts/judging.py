@@ -16,6 +16,7 @@ from typing import Any, Final
 from assets.grading.judge import Judged, judge, judge_version
 from assets.llm.client import Client, models
 from assets.llm.failures import LlmError, OutOfBudget
+from assets.llm.many import all_of
 from assets.stage import Context
 from assets.verdicts.attempts import EndedAttempt, ended_attempts
 from lake import Lake
@@ -96,9 +97,7 @@ async def _judge_all(context: Context, halves: list[Half]) -> Mapping[str, int]:
                 counts[await _judge_one(context, client, spool, half)] += 1
                 context.progress("judged", counts.total(), len(halves))
 
-            async with asyncio.TaskGroup() as group:
-                for half in halves:
-                    group.create_task(one(half))
+            await all_of(one(half) for half in halves)
     return dict(counts)
 
 

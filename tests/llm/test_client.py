@@ -163,6 +163,14 @@ def test_a_call_nobody_answers_is_tried_by_the_next_run(lake: Lake, monkeypatch:
     ]  # fmt: skip
 
 
+def test_an_endpoint_that_is_down_ends_the_stage(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    questions = [question(str(n)) for n in range(9)]
+    with serving(lambda request, n: Say(status=503)) as server:
+        found = ask(lake, server, questions, monkeypatch, tries=2, concurrency=1)
+        assert [type(item) for item in found[:3]] == [LlmError, LlmError, StageError]
+        assert "3 calls in a row" in str(found[2])
+
+
 def test_a_request_that_is_never_taken_is_not_sent_again(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(lambda request, n: Say(status=400, error="the prompt is too long")) as server:
         for _ in range(2):

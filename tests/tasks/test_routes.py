@@ -24,6 +24,7 @@ from assets.tasks import STAGE as TASKS
 from assets.tasks.routes import propose_by_models
 from assets.workspaces import STAGE as WORKSPACES
 from lake import Lake
+from lake.errors import StageError
 from lake.explain import explain
 from tests.llm import recorded
 from tests.llm.server import Request, Say, Server, serving
@@ -162,6 +163,20 @@ def test_a_budget_ends_it_cleanly_and_a_larger_one_goes_on(
     counts = propose_by_models(Context(opened, profile(tmp_path)))
     assert counts["open"] == 0
     assert outcomes(opened) == outcomes(made[0].lake)
+
+
+@pytest.mark.parametrize("what", ["key", "reviewer"])
+def test_what_every_call_would_meet_is_one_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    opened = prepared(tmp_path)
+    changes = {"reviewer": LlmRole()} if what == "reviewer" else {}
+    script = recorded.respond if what == "reviewer" else lambda request, n: Say(status=401, error="bad key")
+    with serving(script) as running:
+        monkeypatch.setenv("OPENAI_BASE_URL", running.url)
+        says = "llm.reviewer.model" if what == "reviewer" else "OPENAI_API_KEY"
+        with pytest.raises(StageError, match=says):
+            propose_by_models(Context(opened, profile(tmp_path, **changes)))
+    if what == "key":
+        assert opened.streams("candidate") == set(), "nothing is set aside for what is no fault of its own"
 
 
 class Killer:

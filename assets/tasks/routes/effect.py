@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from assets.llm.client import Client, models
 from assets.llm.failures import LlmError, OutOfBudget
+from assets.llm.many import all_of
 from assets.personas import Persona
 from assets.profile import Profile
 from assets.sandbox import Limits, open_sandbox
@@ -138,9 +139,7 @@ class _Run:
                 return work, value
             return None
 
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(work)) for work in works]
-        return [result for task in tasks if (result := task.result()) is not None]
+        return [result for result in await all_of(one(work) for work in works) if result is not None]
 
     def _novel(
         self, spool: Spool, later: Sequence[Candidate], block: Sequence[Candidate], drafted: Sequence[Work]

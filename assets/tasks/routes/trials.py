@@ -79,9 +79,8 @@ def trial_problems(bundle: TaskBundle, bench: Bench) -> list[str]:
             return [f"on {name}: {result.status}, {result.detail}"]  # the others would say the same
         if result.score_code > EXACT and result.score_code >= bound:
             paid = ", ".join(check for check, value in result.checks.items() if value > 0)
-            found.append(
-                f"{name} earn {result.score_code:.3f} instead of less than {bound or 1e-9:g}, by the checks {paid}"
-            )
+            wanted = f"less than {bound:g}" if bound else "0"
+            found.append(f"{name}: {result.score_code:.3f} instead of {wanted}, paid by the checks {paid}")
     if bundle.oracle is not None:
         found += _solved_problems(_grade(bundle, {**base, **bundle.oracle}, bench))
     return found
