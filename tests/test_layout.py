@@ -50,7 +50,7 @@ def test_assets_module_is_the_builder_and_nothing_else(name: str) -> None:
 
 
 def test_sql_folders_are_stages_or_known() -> None:
-    known = {*NAMES, "views", "metrics", "examples", "overview", "lake"}
+    known = {*NAMES, "views", "metrics", "examples", "overview", "lake", "llm"}
     folders = {path.name for path in (ROOT / "sql").iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert folders <= known
 
