@@ -68,6 +68,8 @@ class SynthesisSection(Section):
     """Draw from the two extra scenario categories too."""
     novel_below: float = Field(default=0.9, gt=0, le=1)
     """Cosine to every task before it that an instruction must stay below."""
+    embedder: str = "hashing"
+    """`hashing`, or the folder of a sentence model such as all-MiniLM-L6-v2 (needs the extra `train`)."""
     rounds: int = Field(default=3, ge=1)
     """Of writing, trying and repairing a verifier."""
     supporting_skills: int = Field(default=3, ge=0, le=3)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,9 +20,10 @@ from assets.tasks.routes.answers import InputFile, InputFiles, TaskDraft
 from assets.tasks.routes.candidate import persona_candidates, skill_candidates
 from assets.tasks.routes.novelty import HashingEmbedder, Kept
 from assets.tasks.routes.resources import draft_problems, prepared
+from assets.tasks.routes.sentences import SentenceEmbedder
 from assets.tasks.routes.trials import Bench, solve, source_problems, trial_problems
 from assets.tasks.taxonomy import EXTRA_SCENARIOS, OFFLINE_OPERATIONS, SCENARIOS
-from lake.errors import StageError
+from lake.errors import SetupError, StageError
 from tests.audits.bundles import SOUND, checked
 from tests.llm import recorded
 
@@ -78,6 +80,27 @@ def test_novelty_is_about_the_whole_text_and_only_what_counts() -> None:
         kept.keep(f"n{number}", f"text number {number}")
     assert kept.nearest("text number 150")[0] == "n150"
     assert kept.nearest("")[1] == 0.0
+
+
+def test_a_sentence_model_on_disk_reads_the_whole_text(tmp_path: Path) -> None:
+    transformers = pytest.importorskip("transformers", reason="needs the extra train")
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "tool", "loan", "shift", "hour", "river"]
+    (tmp_path / "vocab.txt").write_text("\n".join(words) + "\n")
+    transformers.BertTokenizerFast(str(tmp_path / "vocab.txt")).save_pretrained(tmp_path)
+    config = transformers.BertConfig(
+        vocab_size=len(words), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
+        max_position_embeddings=12,
+    )  # fmt: skip
+    transformers.set_seed(3)
+    transformers.BertModel(config).save_pretrained(tmp_path)
+    embed = SentenceEmbedder(str(tmp_path))
+    assert embed.width == 16 and embed.name == SentenceEmbedder(str(tmp_path)).name
+    same = "tool loan " * 40
+    assert float(embed(same) @ embed(same)) == pytest.approx(1.0, abs=1e-5)
+    assert float(embed(same) @ embed(same + "river hour " * 40)) < 0.999, "what is beyond the window counts"
+    assert not embed("").any()
+    with pytest.raises(SetupError, match="holds no sentence model"):
+        SentenceEmbedder(str(tmp_path / "none"))
 
 
 def drafted(**changes: Any) -> TaskDraft:

@@ -25,7 +25,7 @@ from assets.tasks.propose import PROPOSED, STREAM, propose
 from assets.tasks.routes import wording
 from assets.tasks.routes.candidate import Candidate, persona_candidates, skill_candidates
 from assets.tasks.routes.making import Maker, SetAside, Work
-from assets.tasks.routes.novelty import HashingEmbedder, Kept
+from assets.tasks.routes.novelty import Embedder, HashingEmbedder, Kept
 from assets.tasks.routes.trials import Bench
 from lake.spool import Spool
 
@@ -60,7 +60,7 @@ class _Run:
         self._ended = {event.stream_id: event.payload for event in context.lake.events(MADE, QUARANTINED)}
         self._proposed = context.lake.streams(STREAM, (PROPOSED,))
         self._tasks = {e.payload["task_id"]: e.payload["instruction"] for e in context.lake.events(PROPOSED)}
-        self._kept = Kept(HashingEmbedder())
+        self._kept = Kept(_embedder(context.profile.synthesis.embedder))
         self._counts = {"written": 0, "quarantined": 0, "known": 0, "open": 0, "paid": 0, "from_log": 0}
         self._stopped: str | None = None
 
@@ -218,6 +218,14 @@ class _Run:
 
     def _on_call(self, asked: int, known: int) -> None:
         self._context.progress(f"{asked} calls answered by the endpoint, {known} by the log")
+
+
+def _embedder(name: str) -> Embedder:
+    if name == "hashing":
+        return HashingEmbedder()
+    from assets.tasks.routes.sentences import SentenceEmbedder  # torch is for those who want it
+
+    return SentenceEmbedder(name)
 
 
 def _bench(profile: Profile) -> Bench:

@@ -29,6 +29,10 @@ class Embedder(Protocol):
     def name(self) -> str:
         """With its version; thresholds belong to it."""
 
+    @property
+    def width(self) -> int:
+        """Numbers in a vector."""
+
     def __call__(self, text: str) -> Vector:
         """A vector of length 1 (or 0, for a text without words)."""
 
@@ -38,6 +42,7 @@ class HashingEmbedder:
     """Words and pairs of neighbouring words of the whole text, hashed; counts damped by their logarithm."""
 
     name: str = "hashing:1"
+    width: int = WIDTH
 
     def __call__(self, text: str) -> Vector:
         """Embed it. Numbers and paths count like words."""
@@ -57,7 +62,7 @@ class Kept:
     def __init__(self, embedder: Embedder) -> None:
         self.embedder = embedder
         self._rows: dict[str, int] = {}
-        self._matrix: Vector = np.zeros((0, WIDTH), np.float32)
+        self._matrix: Vector = np.zeros((0, embedder.width), np.float32)
         self._counts: NDArray[np.bool_] = np.zeros(0, np.bool_)
 
     def only(self, texts: Mapping[str, str], names: Collection[str]) -> None:
@@ -77,7 +82,7 @@ class Kept:
             self._rows[name] = len(self._rows)
             if len(self._rows) > len(self._matrix):
                 more = max(64, len(self._matrix))
-                self._matrix = np.vstack([self._matrix, np.zeros((more, WIDTH), np.float32)])
+                self._matrix = np.vstack([self._matrix, np.zeros((more, self.embedder.width), np.float32)])
                 self._counts = np.concatenate([self._counts, np.zeros(more, np.bool_)])
             self._matrix[self._rows[name]] = self.embedder(text)
         self._counts[self._rows[name]] = True
