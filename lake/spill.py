@@ -1,4 +1,4 @@
-"""Rows of many tables collected on disk as they are made, and given back table by table, sorted in long runs.
+"""Rows of many tables collected on disk as they are made, and given back table by table, in order.
 
 Belongs here: checks of what was made, the sums of its rows, the files. Does not belong here: Delta, what to make.
 """
@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import shutil
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -23,7 +24,7 @@ from lake.ids import Json
 from lake.schema import TABLES
 
 _RUN_BYTES: Final = 96 * 1024 * 1024
-"""Rows sorted together. A point read looks at one row group of each run, so long ones are better; held twice."""
+"""Rows sorted together; held twice. What was spilled is read once for each such part of it."""
 
 _BATCH_ROWS: Final = 2048
 
@@ -100,13 +101,38 @@ class Spill:
         return pa.RecordBatchReader.from_batches(TABLES[name].arrow, batches)
 
     def runs(self, name: str) -> Iterator[pa.Table]:
-        """The same in pieces, each sorted."""
+        """The same in pieces, each sorted and all of it behind the one before: a point read then opens one file."""
         self._finish()
-        order = [(column, "ascending") for column in TABLES[name].sort_by or TABLES[name].key]
+        order = TABLES[name].sort_by or TABLES[name].key
         with pa.OSFile(str(self._folder / f"{name}.arrow"), "rb") as source:
             file = pa.ipc.open_file(source)
-            for run in _runs(file.get_batch(number) for number in range(file.num_record_batches)):
-                yield pa.Table.from_batches(run).sort_by(order)
+            for low, high in _ranges(file, order[0]):
+                batches = map(file.get_batch, range(file.num_record_batches))
+                run = pa.concat_tables([_within(batch, order[0], low, high) for batch in batches])
+                yield run.sort_by([(column, "ascending") for column in order])
+
+
+def _ranges(file: pa.ipc.RecordBatchFileReader, column: str) -> list[tuple[Json, Json]]:
+    """Ranges [low, high) of a column, None for no end, each with about so many bytes of rows as are sorted together."""
+    values: list[pa.Array] = []
+    size = 0
+    for number in range(file.num_record_batches):
+        batch = file.get_batch(number)
+        values.append(batch.column(column))
+        size += batch.nbytes
+    if not values:
+        return []
+    ordered = pa.concat_arrays(values).sort()
+    count = -(-size // _RUN_BYTES)
+    ends = list(dict.fromkeys(ordered[len(ordered) * number // count].as_py() for number in range(1, count)))
+    return list(pairwise([None, *(end for end in ends if end != ordered[0].as_py()), None]))
+
+
+def _within(batch: pa.RecordBatch, column: str, low: Json, high: Json) -> pa.Table:
+    rows = pa.Table.from_batches([batch])
+    if low is not None:
+        rows = rows.filter(pc.greater_equal(rows.column(column), low))
+    return rows if high is None else rows.filter(pc.less(rows.column(column), high))
 
 
 def _grouped(name: str, rows: list[dict[str, Json]], groups: list[str]) -> pa.Table:
@@ -114,19 +140,6 @@ def _grouped(name: str, rows: list[dict[str, Json]], groups: list[str]) -> pa.Ta
     schema = TABLES[name].arrow
     table = pa.Table.from_pylist(rows, schema=schema)
     return table.set_column(schema.get_field_index(GROUP), schema.field(GROUP), pa.array(groups, pa.string()))
-
-
-def _runs(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
-    run: list[pa.RecordBatch] = []
-    size = 0
-    for batch in batches:
-        if run and size + batch.nbytes > _RUN_BYTES:
-            yield run
-            run, size = [], 0
-        run.append(batch)
-        size += batch.nbytes
-    if run:
-        yield run
 
 
 def _one(value: int) -> Sum:

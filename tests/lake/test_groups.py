@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
@@ -156,3 +157,15 @@ def test_sums_of_parts_add_up() -> None:
     assert len({table_digest("answer_claims", part) for part in parts}) == 3
     total = sum((sum_of("answer_claims", part.to_batches()) for part in parts), Sum())
     assert total.digest("answer_claims") == table_digest("answer_claims", rows)
+
+
+def test_what_was_spilled_comes_back_in_order_over_all_its_pieces(empty: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lake.spill._RUN_BYTES", 4096)
+    with Spill(empty.root, ["answer_claims"]) as spill:
+        for number in range(40):
+            name = f"h{number * 7 % 40:02d}"
+            spill.add(made((f"g{name}", [row(name, f"{place * 3 % 20:02d}") for place in range(20)])))
+        runs = [run.to_pylist() for run in spill.runs("answer_claims")]
+    ordered = [(one["holder"], one["identity"]) for run in runs for one in run]
+    assert len(runs) > 4 and len(ordered) == 800 and ordered == sorted(ordered)
+    assert all(before[-1]["holder"] < after[0]["holder"] for before, after in pairwise(runs)), "one file has all of it"
