@@ -8,20 +8,20 @@ here: what the probes are (`probes.py`) or what follows from them (`decision.py`
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from assets.audits.decision import decide, kept_from_bench, splits
 from assets.audits.probes import IN_PROCESS, Outcome, Plan, Probe, plan, same
-from assets.grading import Grade, grade
+from assets.grading import Grade, grade, grade_many
 from assets.sandbox import Limits, Sandbox, open_sandbox
 from assets.sandbox.folder import materialise, remove_folder, workspace_id_of
 from assets.stage import Context
 from assets.tasks import TaskBundle, load_bundle
 from assets.tasks.exchange import stated_splits
-from lake.errors import SetupError, UsageError
+from lake.errors import ClawGymError, SetupError, UsageError
 from lake.spool import Spool
 
 PROBED = "audit.probed"
@@ -110,17 +110,21 @@ class _Auditor:
         self, row: Mapping[str, Any], bundle: TaskBundle, todo: Plan, spool: Spool
     ) -> list[Mapping[str, Any]]:
         """Payloads of all probes, those of earlier runs taken from the log."""
-        running: list[tuple[Probe, str, Future[Grade]]] = []
-        for probe in todo.probes:
-            if self._stream(row, probe.name) not in self._done:
-                workspace_id = workspace_id_of(probe.files)
-                running.append((probe, workspace_id, self._start(bundle, probe.files, workspace_id)))
+        asked = [probe for probe in todo.probes if self._stream(row, probe.name) not in self._done]
+        running = self._start(bundle, asked)
         again: Future[Grade] | None = None
         if self._stream(row, todo.repeat.name) not in self._done:
             again = self._pool.submit(self._grade, bundle, todo.repeat.files)
+        broke: ClawGymError | None = None
         for probe, workspace_id, future in running:
-            found = future.result()
+            try:
+                found = future.result()
+            except ClawGymError as error:  # what the others learnt is kept first
+                broke = error
+                continue
             self._state(row, probe, workspace_id, found, probe.judge(found), spool)
+        if broke is not None:
+            raise broke
         if again is not None:
             workspace_id = workspace_id_of(todo.repeat.files)
             found = again.result()
@@ -134,14 +138,33 @@ class _Auditor:
         names = [*(p.name for p in todo.probes), todo.repeat.name, *(x.name for x in todo.lints)]
         return [self._done[self._stream(row, name)] for name in names]
 
-    def _start(self, bundle: TaskBundle, files: Mapping[str, bytes], workspace_id: str) -> Future[Grade]:
-        seen = self._seen.get((bundle.verifier_version, workspace_id))
-        if seen is not None:
-            self._counts["cached"] += 1
-            known: Future[Grade] = Future()
-            known.set_result(seen)
-            return known
-        return self._pool.submit(self._grade, bundle, files)
+    def _start(self, bundle: TaskBundle, probes: list[Probe]) -> list[tuple[Probe, str, Future[Grade]]]:
+        """Each probe with its workspace and the grade to come; those of our own families in few sandboxes together."""
+        running, waiting = [], []
+        for probe in probes:
+            workspace_id, future = workspace_id_of(probe.files), Future[Grade]()
+            running.append((probe, workspace_id, future))
+            seen = self._seen.get((bundle.verifier_version, workspace_id))
+            if seen is not None:
+                self._counts["cached"] += 1
+                future.set_result(seen)
+            else:
+                waiting.append((probe.files, future))
+        # A verifier and workspaces that others wrote get a sandbox for each run.
+        shares = self._bounds.concurrency if bundle.family is not None else max(len(waiting), 1)
+        for number in range(shares):
+            self._pool.submit(self._grade_share, bundle, waiting[number::shares])
+        return running
+
+    def _grade_share(self, bundle: TaskBundle, share: list[tuple[Mapping[str, bytes], Future[Grade]]]) -> None:
+        try:
+            grades = grade_all([files for files, _ in share], bundle, self._sandbox, self._limits)
+            for (_, future), found in zip(share, grades, strict=True):
+                future.set_result(found)
+        except BaseException as error:
+            for _, future in share:
+                if not future.done():
+                    future.set_exception(error)
 
     def _grade(self, bundle: TaskBundle, files: Mapping[str, bytes]) -> Grade:
         return grade_files(files, bundle, self._sandbox, self._limits)
@@ -217,5 +240,29 @@ def grade_files(files: Mapping[str, bytes], bundle: TaskBundle, sandbox: Sandbox
         )
     except OSError as error:
         raise SetupError(f"cannot lay out a workspace in {folder}: {error}") from error
+    finally:
+        remove_folder(folder)
+
+
+def grade_all(
+    workspaces: Sequence[Mapping[str, bytes]], bundle: TaskBundle, sandbox: Sandbox, limits: Limits
+) -> list[Grade]:
+    """As `grade_files` for each, in one sandbox where there are several; see `grade_many`.
+
+    Raises:
+        SetupError: as `grade_files`.
+    """
+    if len(workspaces) < 2:
+        return [grade_files(files, bundle, sandbox, limits) for files in workspaces]
+    folder = Path(tempfile.mkdtemp(prefix="clawgym-audit-"))
+    try:
+        places = [folder / str(number) for number in range(len(workspaces))]
+        for files, place in zip(workspaces, places, strict=True):
+            materialise(files, place)
+        return grade_many(places, bundle.reward, protocol=bundle.verifier_protocol, sandbox=sandbox, limits=limits)
+    except UsageError:  # one that cannot be laid out: each says so for itself
+        return [grade_files(files, bundle, sandbox, limits) for files in workspaces]
+    except OSError as error:
+        raise SetupError(f"cannot lay out workspaces in {folder}: {error}") from error
     finally:
         remove_folder(folder)

@@ -7,6 +7,6 @@ which workspace is graded when (`audits`, `verdicts`). A tool below the chain of
 from __future__ import annotations
 
 from assets.grading.place import WORKSPACE, entry_of
-from assets.grading.verify import Grade, Status, grade
+from assets.grading.verify import Grade, Status, grade, grade_many
 
-__all__ = ["WORKSPACE", "Grade", "Status", "entry_of", "grade"]
+__all__ = ["WORKSPACE", "Grade", "Status", "entry_of", "grade", "grade_many"]

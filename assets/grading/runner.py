@@ -1,6 +1,7 @@
 """Runs inside the sandbox, under `python3 -I -S`: calls a verifier and prints what it says, and nothing else.
 
-Standard library only; imports nothing of the project. Usage: runner.py PROTOCOL CHECK_PY WORKSPACE
+Standard library only; nothing of the project. Usage: runner.py PROTOCOL CHECK_PY WORKSPACE [SECONDS WORKSPACE …]
+With further workspaces each is graded by a fork of one started process, for at most SECONDS, and each answer is a line.
 
 What goes to the real stdout is written through a descriptor that no child process inherits, and the process is made
 undumpable so that none can reach it by /proc: a script of the agent that a verifier starts cannot add a line.
@@ -16,22 +17,53 @@ import io
 import json
 import os
 import sys
-from types import ModuleType
+from types import CodeType, ModuleType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 _PR_SET_DUMPABLE = 4
+_MOST = 256 * 1024
+"""Bytes of an answer that a fork may give; more is graded by a run of its own."""
+_code: "dict[str, CodeType]" = {}
 
 
 def main() -> None:
     """Run the verifier; the exit code is 0 only when it came to its end."""
-    protocol, check, workspace = sys.argv[1:]
+    protocol, check, workspace, *more = sys.argv[1:]
     private = _take_stdout()
     _as_site_would()
     # The verifier's own folder, read-only, for modules it brings along; `-I` keeps every other folder away.
     sys.path.insert(0, os.path.dirname(check))
+    if more:
+        _prepare(check)
+        for place in (workspace, *more[1:]):
+            _write(private, json.dumps(_forked(protocol, check, place, float(more[0]))))
+        os._exit(0)
+    _verify(protocol, check, workspace, private)
+
+
+def _prepare(check: str) -> None:
+    """Compile, and import what the verifier imports from the standard library, before the forks."""
+    import ast
+
+    try:
+        _compiled(check)
+        with open(check, "rb") as source:
+            tree = ast.parse(source.read())
+    except (SyntaxError, ValueError, RecursionError):
+        return  # each fork will say so
+    for node in tree.body:
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module] if isinstance(node, ast.ImportFrom) and node.module and not node.level else []
+        for name in names:
+            if name.split(".")[0] in sys.stdlib_module_names:
+                __import__(name)
+
+
+def _verify(protocol: str, check: str, workspace: str, private: int) -> None:
+    """Write what the verifier says to a descriptor, and end the process."""
     code = 1
     try:
         if protocol == "grade_floats":
@@ -53,6 +85,39 @@ def main() -> None:
         stream.flush()
     # No exit handler and no left-over thread may print after the score.
     os._exit(code)
+
+
+def _forked(protocol: str, check: str, workspace: str, seconds: float) -> "list[Any]":
+    """Exit code (null: not ended by itself in time), what was said, seconds; of a fork."""
+    import select
+    import signal
+    import time
+
+    started = time.monotonic()
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(read)
+        os.setsid()
+        _verify(protocol, check, workspace, write)
+    os.close(write)
+    said = b""
+    ended = False
+    while not ended and len(said) <= _MOST:
+        left = started + seconds - time.monotonic()
+        if left <= 0 or not select.select([read], [], [], left)[0]:
+            break
+        data = os.read(read, 65536)
+        said, ended = said + data, not data
+    os.close(read)
+    if not ended:
+        os.kill(child, signal.SIGKILL)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    try:
+        os.killpg(child, signal.SIGKILL)  # what it left behind must not meet the next workspace
+    except ProcessLookupError:
+        pass
+    return [code if ended else None, said.decode("utf-8", "backslashreplace"), round(time.monotonic() - started, 4)]
 
 
 def _take_stdout() -> int:
@@ -88,10 +153,16 @@ def _load(path: str, name: str) -> ModuleType:
     module = ModuleType(name)
     module.__file__ = path
     sys.modules[name] = module
-    with open(path, "rb") as source:
-        code = compile(source.read(), path, "exec", dont_inherit=True)
-    exec(code, module.__dict__)
+    exec(_compiled(path), module.__dict__)
     return module
+
+
+def _compiled(path: str) -> "CodeType":
+    """The file's code, compiled once for all forks."""
+    if path not in _code:
+        with open(path, "rb") as source:
+            _code[path] = compile(source.read(), path, "exec", dont_inherit=True)
+    return _code[path]
 
 
 def _call(check: str, workspace: str) -> "list[list[Any]]":

@@ -127,10 +127,12 @@ def _small(path: Path, limit: int = 64 * 1024) -> str | None:
         return None
     except OSError as error:
         raise SaidError(f"{path.name} is no plain file: {error.strerror}") from error
-    with os.fdopen(descriptor, "rb") as opened:
+    try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise SaidError(f"{path.name} is no plain file")
-        data = opened.read(limit + 1)
+        data = os.read(descriptor, limit + 1)
+    finally:
+        os.close(descriptor)
     if len(data) > limit:
         raise SaidError(f"{path.name} has more than {limit} bytes")
     return data.decode("utf-8", "replace").strip()

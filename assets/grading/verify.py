@@ -6,9 +6,10 @@ belong here: what the protocols mean (`said.py`), where workspaces and verifiers
 
 from __future__ import annotations
 
+import json
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -19,6 +20,7 @@ from assets.grading.place import (
     JUDGE_ONLY,
     PLACE_FILE,
     VERIFIER,
+    WORKSPACE,
     Place,
     entry_of,
     place_of,
@@ -30,6 +32,7 @@ from lake.errors import SetupError, UsageError
 
 Status = Literal["scored", "verifier_error", "verifier_timeout", "not_gradable"]
 
+_SEVERAL = "/workspaces"
 _RUNNER = Path(__file__).with_name("runner.py")
 
 
@@ -84,6 +87,75 @@ def grade(workspace: Path, reward: Mapping[str, bytes], *, protocol: str, sandbo
         return read_result(result, protocol, limits, folder / "logs")
     finally:
         remove_folder(folder)
+
+
+def grade_many(
+    workspaces: Sequence[Path], reward: Mapping[str, bytes], *, protocol: str, sandbox: Sandbox, limits: Limits
+) -> list[Grade]:
+    """Grades of several workspaces by one verifier, all in one sandbox: for workspaces and verifiers of our own.
+
+    Each is graded by a fork of one process, which spares the start of sandbox and Python. They can see each other, so
+    nothing that an agent wrote may be among them. Whatever does not score there is graded again by `grade`, whose
+    answer holds: errors and timeouts mean the same as ever. Packages that expect a place of their own are graded
+    singly.
+
+    Raises:
+        SetupError, UsageError: as `grade`.
+    """
+    package = {path.removeprefix("reward/"): data for path, data in reward.items()}
+    entry = entry_of(package, protocol)
+    place = place_of(package, protocol)
+    found: list[Grade | None] = [None] * len(workspaces)
+    if len(workspaces) > 1 and entry is not None and protocol in READERS and place.workspace == WORKSPACE:
+        found = _forked(workspaces, package, place, protocol, entry, sandbox, limits)
+    return [
+        grade(workspace, reward, protocol=protocol, sandbox=sandbox, limits=limits) if given is None else given
+        for workspace, given in zip(workspaces, found, strict=True)
+    ]
+
+
+def _forked(
+    workspaces: Sequence[Path],
+    package: Mapping[str, bytes],
+    place: Place,
+    protocol: str,
+    entry: str,
+    sandbox: Sandbox,
+    limits: Limits,
+) -> list[Grade | None]:
+    """The scores there are; null for whatever else."""
+    folder = Path(tempfile.mkdtemp(prefix="clawgym-grade-"))
+    try:
+        (folder / "workspaces").mkdir()
+        for number, workspace in enumerate(workspaces):
+            copy_folder(workspace, folder / "workspaces" / str(number))
+        materialise({f"reward/{path}": data for path, data in package.items()}, folder / "verifier")
+        materialise({"runner.py": _RUNNER.read_bytes()}, folder / "verifier")
+        inside = [f"{_SEVERAL}/{number}" for number in range(len(workspaces))]
+        argv = [sandbox.python, "-I", "-S", f"{VERIFIER}/runner.py", protocol, f"{place.package}/{entry}", inside[0]]
+        argv += [f"{limits.wall_s:g}", *inside[1:]]
+        mounts = [Mount(folder / "workspaces", _SEVERAL, writable=True), Mount(folder / "verifier", VERIFIER)]
+        together = replace(limits, wall_s=limits.wall_s * len(workspaces))
+        result = sandbox.run(argv, mounts=mounts, env={}, cwd="/tmp", limits=together)
+    except OSError as error:
+        raise SetupError(f"cannot lay out workspaces for grading in {folder}: {error}") from error
+    except UsageError:
+        return [None] * len(workspaces)  # a path of the package: each grade says so
+    finally:
+        remove_folder(folder)
+    answers = result.stdout.decode("utf-8", "replace").splitlines() if result.exit_code == 0 else []
+    grades = [_of_answer(answer, protocol, limits) for answer in answers]
+    return grades if len(grades) == len(workspaces) else [None] * len(workspaces)
+
+
+def _of_answer(answer: str, protocol: str, limits: Limits) -> Grade | None:
+    try:
+        code, said, wall_s = json.loads(answer)
+        result = SandboxResult(code, said.encode(), b"", wall_s, timed_out=False, output_cut=False)
+        given = read_result(result, protocol, limits, Path())
+    except (ValueError, TypeError, AttributeError):
+        return None
+    return given if given.status == "scored" else None
 
 
 def _lay_out(workspace: Path, package: Mapping[str, bytes], folder: Path, place: Place) -> None:
