@@ -30,6 +30,11 @@ MAPPING: Final = {
 }  # fmt: skip
 """Old name to new name and type; beside these stands `peers.*`."""
 UNMAPPED: Final = ("misc.motd", "http.beta", "queue.shadow")
+WORDS: Final = {
+    "http.host": ("0.0.0.0", "127.0.0.1"),
+    "log.level": ("debug", "info", "warning"),
+    "cache.backend": ("redis", "memory"),
+}
 GONE: Final = ("log.color", "cache.backend", "auth.realm", "db.schema")
 """Names that nothing must refer to any more: dropped, or never there."""
 EDITED: Final = ("deploy/start.sh", "deploy/monitor.yaml", "docs/operations.md")
@@ -164,7 +169,7 @@ def _text(rng: random.Random, move: Move, name: str) -> Pair:
         return _put("limits of @; port 8080", move.reference(rng, other))
     if name == "queue.shadow":
         return _put(rng.choice((f"old-{other}:{port}", f"{other}.internal:{port}")))
-    return _put(rng.choice(("0.0.0.0", "debug", "info", "auto")))
+    return _put(rng.choice(WORDS.get(name, ("auto", "trial", "7 of 9"))))
 
 
 # --- files --------------------------------------------------------------------------------------------------------
