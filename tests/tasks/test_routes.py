@@ -211,7 +211,7 @@ def proposals(lake: Lake) -> dict[str, Any]:
     return {event.stream_id: event.payload for event in lake.events("task.proposed") if event.payload["family"] is None}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_killed_at_random_it_comes_to_the_same_and_pays_each_answer_once(
     made: tuple[Context, Mapping[str, int]], tmp_path: Path
 ) -> None:

@@ -82,6 +82,7 @@ def test_novelty_is_about_the_whole_text_and_only_what_counts() -> None:
     assert kept.nearest("")[1] == 0.0
 
 
+@pytest.mark.slow
 def test_a_sentence_model_on_disk_reads_the_whole_text(tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers", reason="needs the extra train")
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "tool", "loan", "shift", "hour", "river"]

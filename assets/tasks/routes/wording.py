@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from assets.llm.question import Question
@@ -121,7 +122,8 @@ def draft(candidate: Candidate, texts: Sequence[str], problems: Sequence[str] = 
     for number, (row, text) in enumerate(zip(candidate.skills, texts, strict=True)):
         kind = "The skill the task must be about" if number == 0 else "A skill it may also need"
         parts.append(f"{kind}, {row['name']!r}:\n{_data(text)}")
-    return _question("generator", "task_draft", _DRAFT, [*parts, *_repair(problems)], TaskDraft, candidate)
+    asked = _question("generator", "task_draft", _DRAFT, [*parts, *_repair(problems)], TaskDraft, candidate)
+    return replace(asked, sample=candidate.index)  # drawn alike, two candidates are still two tasks
 
 
 def inputs(candidate: Candidate, task: TaskDraft, problems: Sequence[str] = ()) -> Question[InputFiles]:
