@@ -326,7 +326,7 @@ FAMILY = Family(
     bench_category="Systems & Automation",
     settings=(
         Setting("Systems and Infrastructure", "environment configuration and deployment"),
-        Setting("Systems and Infrastructure", "DevOps and continuous delivery"),
+        Setting("Software Development", "code review and refactoring"),
     ),
     operations=(
         "inspect files and directories",
