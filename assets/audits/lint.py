@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from assets.tasks import TaskBundle
 from assets.tasks.lint import missing_inputs
@@ -53,7 +54,15 @@ def _sources(bundle: TaskBundle) -> Iterator[tuple[str, ast.Module]]:
     """The verifier's Python files that parse; one that does not is the verifier's error when it is run."""
     for path, data in sorted(bundle.reward.items()):
         if path.endswith(".py"):
-            try:
-                yield path, ast.parse(data)
-            except (SyntaxError, ValueError):
-                continue
+            tree = _parsed(data)
+            if tree is not None:
+                yield path, tree
+
+
+@lru_cache(maxsize=4)
+def _parsed(data: bytes) -> ast.Module | None:
+    """The tree of a file, which every lint asks for; null where it has none."""
+    try:
+        return ast.parse(data)
+    except (SyntaxError, ValueError):
+        return None

@@ -13,6 +13,7 @@ from assets.audits import effect as effect_module
 from assets.audits.checks import accepted_are_sound, every_task_decided, splits_are_apart
 from assets.audits.decision import decide, splits
 from assets.audits.lint import in_process, missing_input
+from assets.grading import grade_many
 from assets.profile import AuditsSection
 from assets.stage import Context, run_stage
 from assets.tasks import TaskBundle
@@ -140,7 +141,7 @@ def test_paths_that_cannot_be_laid_out_reject_the_task(tmp_path: Path) -> None:
 def test_a_second_run_does_nothing_and_a_killed_one_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ctx = context(tmp_path, [SOUND, seeded(1)])
     runs = 0
-    real = effect_module.grade_many
+    real = grade_many
 
     def counting(*arguments: Any, **named: Any) -> Any:
         nonlocal runs

@@ -31,7 +31,7 @@ def run(sandbox: Sandbox, workspace: Path, files: dict[str, str], protocol: str)
 
 SCORE = "import json\nprint(json.dumps({'reward': 1.0, 'a': True}), flush=True)\n"
 SCRIPTS = {
-    "fork bomb": ("import os\nwhile True:\n    os.fork()\n", ("Resource", "processes", "memory", "8 s", "signal", "CPU")),
+    "fork bomb": ("import os\nwhile True:\n    os.fork()\n", ("Resource", "processes", "memory", "signal", "CPU")),
     "10 GB file": (
         "f = open('/workspace/big', 'wb')\nwhile True:\n    f.write(bytes(10**6))\n", ("File too large", "signal 25"),
     ),
