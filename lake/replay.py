@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 import pyarrow as pa
 
 from lake.building import rebuild
-from lake.digest import Sum, row_hashes, sum_of, table_digest
+from lake.digest import row_hashes, sum_of, table_digest
 from lake.errors import LakeError, ReplayError
 from lake.ids import Json
 from lake.projection import Projection, build_record, fingerprint
@@ -48,8 +48,8 @@ class TableResult:
     projection: str
     """name@version of the rules it was rebuilt by."""
     status: Status
-    """`equal`; `stale`: built by older rules or from an older log, rebuild it; `different`: built by the same rules
-    from the same log, and yet not the same; `missing`: never built, or it cannot be read."""
+    """`equal`; `stale`: never built, or by older rules or from an older log, build it; `different`: built by the same
+    rules from the same log, and yet not the same; `missing`: it cannot be read."""
     rows_live: int | None
     rows_rebuilt: int
     digest_live: str | None
@@ -178,9 +178,6 @@ def _compare(lake: Lake, projection: Projection, name: str, live: Reader, rebuil
     figures = (old.rows, new.rows, digest_old, digest_new)
     if digest_old == digest_new:
         return TableResult(name, rules, "equal", *figures, stale)
-    others = [other for other in projection.outputs if build_record(lake.store, other, live.version(other))]
-    if not others and old == Sum():  # else it is younger than the build of the others
-        return TableResult(name, rules, "missing", *figures, "never built")
     first = first_difference(name, _by_key(name, live.table(name)), _by_key(name, rebuilt.table(name)))
     if stale:
         return TableResult(name, rules, "stale", *figures, stale, first)
