@@ -221,10 +221,7 @@ def _plan(rng: random.Random, documents: list[Document]) -> Plan:
 FAMILY = Family(
     name="glossary_cleanup",
     bench_category="Content & Domain Support",
-    settings=(
-        Setting("Content and External Communication", "general content writing"),
-        Setting("Office and Daily Tasks", "document writing and editing"),
-    ),
+    settings=(Setting("Content and External Communication", "general content writing"),),
     operations=(
         "read local files and extract relevant content",
         "edit or rewrite existing local documents",
