@@ -212,7 +212,8 @@ def test_same_seed_same_bytes_other_seed_other_answer(name: str) -> None:
 def test_families_cover_the_offline_taxonomy() -> None:
     everything = families().values()
     assert {operation for family in everything for operation in family.operations} == set(OFFLINE_OPERATIONS)
-    assert Counter(family.bench_category for family in everything) == dict.fromkeys(BENCH_CATEGORIES, 2)
+    bench = Counter(family.bench_category for family in everything)
+    assert set(bench) == set(BENCH_CATEGORIES) and min(bench.values()) >= 2 and max(bench.values()) <= 5
     assert {family.difficulty for family in everything} == {1, 2, 3, 4, 5}
     assert {family.protocol for family in everything} == {"grade_floats", "reward_booleans"}
     formats = {format_of(path, content) for name in FAMILIES for path, content in bundle(name, 0).inputs.items()}
@@ -220,4 +221,4 @@ def test_families_cover_the_offline_taxonomy() -> None:
     scenarios = Counter(
         family.settings[seed % len(family.settings)].category for family in everything for seed in range(4)
     )
-    assert set(scenarios) == set(SCENARIOS) and max(scenarios.values()) <= 0.125 * scenarios.total()
+    assert set(scenarios) == set(SCENARIOS) and max(scenarios.values()) <= 0.125 * scenarios.total() + 1
