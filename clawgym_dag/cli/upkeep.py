@@ -34,14 +34,16 @@ from lake.schema import TABLES
     type=click.IntRange(0),
     default=168,
     show_default=True,
-    help="With --vacuum: age from which such files go.",
+    help="With --vacuum: age from which such files go; 0 also takes those that somebody still reads, who then fails.",
 )
 @lake_option()
 @json_option()
 def compact(tables: tuple[str, ...], vacuum: bool, keep_hours: int, lake_path: str | None, as_json: bool) -> None:
     """Merge the small files of TABLES (all where none is named). No row changes; every snapshot stays readable.
 
-    Readers and writers may go on meanwhile. Without --vacuum nothing is removed, so the lake grows by the merged files.
+    Readers and writers may go on meanwhile; a table whose writers overtake each of several tries is given up with an
+    error and may be tried again. With --vacuum that holds for reads shorter than --keep-hours. Without it nothing is
+    removed, so the lake grows by the merged files.
     """
     import lake as lakes
     from lake.compact import compact as compacted

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from deltalake import DeltaTable
+from deltalake.exceptions import CommitFailedError
 
 import lake
 from lake import Lake
@@ -142,6 +145,41 @@ def test_vacuum_removes_what_no_snapshot_names(empty: Lake) -> None:
     assert done.files_removed == 1
     assert empty.at(kept).table("personas").num_rows == 1
     assert empty.table("personas").num_rows == 3
+
+
+class _Overtaken:
+    """A table whose vacuum is overtaken as often as said; the race itself cannot be timed."""
+
+    def __init__(self, table: DeltaTable, left: list[int]) -> None:
+        self._table = table
+        self._left = left
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "vacuum" and self._left[0]:
+            self._left[0] -= 1
+            raise CommitFailedError("a concurrent\ntransaction")
+        return getattr(self._table, name)
+
+
+@pytest.mark.parametrize("times", [2, 1000])
+def test_compaction_overtaken_tries_again_and_says_when_it_gives_up(
+    empty: Lake, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    for n in range(3):
+        with empty.spool("tests") as spool:
+            spool.stream("persona", f"p{n}").emit("persona.created", {"text": "t", "blob": "0" * 64})
+        empty.commit()
+    left, delta = [times], empty.store.delta
+    monkeypatch.setattr("lake.compact._PAUSE", 0)
+    monkeypatch.setattr(empty.store, "delta", lambda name: _Overtaken(delta(name), left))
+    if times > 100:
+        with pytest.raises(LakeError, match=r"table events .* overtaken by a writer \(a concurrent transaction\)"):
+            compact(empty, ["events"], vacuum=True, keep_hours=0)
+    else:
+        (done,) = compact(empty, ["events"], vacuum=True, keep_hours=0).tables
+        assert (done.files_before, done.files_after, done.files_removed) == (3, 1, 3)
+    monkeypatch.undo()
+    assert len(list(empty.events())) == 3
 
 
 def test_projection_may_do_neither(empty: Lake) -> None:
