@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _EXPANDED: Final = 20
 """Rows of one relation that are shown; the rest are counted."""
+_SHORTEST: Final = 4
+"""Characters from which an id may be shortened."""
 _ALIKE: Final = 3
 """So many nodes that stand in the same relation are each shown in the text."""
 
@@ -102,7 +104,7 @@ def explain(lake: Lake | Reader, id_: str) -> Explanation:
         UsageError: nothing has this id.
     """
     walk = _Walk(lake if isinstance(lake, Reader) else lake.now())
-    roots = walk.roots(id_)
+    roots = walk.roots(id_) or walk.roots(walk.whole(id_))
     if not roots:
         raise UsageError(
             f"nothing in the lake is called {id_!r}; list ids with `clawgym sql`, e.g. of the table attempts"
@@ -128,6 +130,26 @@ class _Walk:
             if rows:
                 return self._nodes(Edge("", table, table, ()), on, rows)
         return []
+
+    def whole(self, beginning: str) -> str:
+        """The one id that begins so; the beginning itself where it is short or there is none.
+
+        Raises:
+            UsageError: several ids begin so.
+        """
+        if len(beginning) < _SHORTEST:
+            return beginning
+        for table, column in IDENTITIES:
+            query = (
+                f"select distinct {quote(column)} as id from {quote(table)} where starts_with({quote(column)}, $1)"  # noqa: S608 - quoted
+                " order by 1 limit 4"
+            )
+            ids = [str(row["id"]) for row in self._query(table, query, [beginning])]
+            if len(ids) > 1:
+                raise UsageError(f"{beginning!r} is the beginning of {', '.join(ids[:3])}…; give more of it")
+            if ids:
+                return ids[0]
+        return beginning
 
     def _find(self, table: str, on: Sequence[tuple[str, Json]]) -> list[dict[str, Json]]:
         where = " and ".join(f"{quote(column)} = ${i + 1}" for i, (column, _) in enumerate(on))

@@ -50,6 +50,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         again = " ".join(["clawgym", *given])
         click.echo(f"clawgym: interrupted; nothing is lost, run `{again}` to go on", err=True)
         return 130
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help() if error.ctx else error.format_message())
+        return exit_code_of(error)
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else "clawgym"
         click.echo(f"clawgym: {one_line(error.format_message())} See `{where} --help`.", err=True)

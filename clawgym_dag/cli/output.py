@@ -38,12 +38,19 @@ def print_csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     click.echo(text.getvalue(), nl=False)
 
 
-def print_rows(rows: Sequence[Row], as_json: bool, *, empty: str) -> None:
+def print_rows(rows: Sequence[Row], as_json: bool, *, empty: str, limit: int | None = None) -> None:
     """Print rows as a table, or as a JSON list.
 
     Args:
+        rows: one more than `limit` where there are more.
+        as_json: whether as JSON.
         empty: what to say, and what to do next, when there is no row.
+        limit: rows shown; that there are more is said on stderr.
     """
+    if limit is not None and len(rows) > limit:
+        rows = rows[:limit]
+        if not as_json:
+            click.echo(f"the first {limit}; there are more, --limit N shows them", err=True)
     if as_json:
         print_json([dict(row) for row in rows])
     elif not rows:

@@ -45,5 +45,10 @@ def find(lake: Lake, table: str, column: str, wanted: str, *, as_of: str | None 
 
 def table_noun(table: str) -> str:
     """The noun of the command line for a table or view."""
-    nouns = {"attempt_overview": "rollouts", "attempts": "rollouts", "sft_examples": "sft"}
+    nouns = {
+        "trajectory_overview": "trajectories",
+        "attempt_overview": "rollouts",
+        "attempts": "rollouts",
+        "sft_examples": "sft",
+    }
     return nouns.get(table, table.removesuffix("_overview").rstrip("s") + "s")

@@ -77,10 +77,11 @@ def list_(
         " tool_calls, duration_s from attempt_overview where ($policy is null or contains(policy, $policy))"
         " and ($ending is null or ending = $ending) and ($batch is null or batch = $batch)"
         " order by purpose, task_id, policy, attempt_id limit $limit",
-        {"policy": policy, "ending": ending, "batch": batch, "limit": limit},
+        {"policy": policy, "ending": ending, "batch": batch, "limit": limit + 1},
         as_of=as_of,
     )
-    print_rows(rows, as_json, empty="no such attempt; `clawgym rollouts run` runs some")
+    nothing = "no attempt is so" if policy or ending or batch else "no attempt yet"
+    print_rows(rows, as_json, empty=f"{nothing}; `clawgym rollouts run` runs some", limit=limit)
 
 
 @command(rollouts, "show", examples=["clawgym rollouts show ATTEMPT", "clawgym rollouts show ATTEMPT --json"])

@@ -43,7 +43,7 @@ def decisions(as_of: str | None, lake_path: str | None, as_json: bool) -> None:
         " group by decision, reason order by decision desc, trajectories desc, reason",
         as_of=as_of,
     )
-    print_rows(rows, as_json, empty="no trajectory yet; `clawgym rollouts run`, then `clawgym sft build`")
+    print_rows(rows, as_json, empty="nothing decided yet; `clawgym sft build` decides on every trajectory")
 
 
 @command(

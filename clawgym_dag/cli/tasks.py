@@ -77,10 +77,14 @@ def list_(
         " model_mean from task_overview where ($status is null or status = $status)"
         " and ($split is null or split = $split) and ($family is null or family = $family)"
         " order by task_id, task_version limit $limit",
-        {"status": status, "split": split, "family": family, "limit": limit},
+        {"status": status, "split": split, "family": family, "limit": limit + 1},
         as_of=as_of,
     )
-    print_rows(rows, as_json, empty="no such task; `clawgym tasks generate` proposes some")
+    narrowed = status or split or family
+    nothing = (
+        "no task is so; see `clawgym tasks list`" if narrowed else "no task yet; `clawgym tasks generate` proposes some"
+    )
+    print_rows(rows, as_json, empty=nothing, limit=limit)
 
 
 @command(tasks, "show", examples=["clawgym tasks show TASK", "clawgym tasks show TASK --json"])

@@ -93,7 +93,8 @@ def list_(status: str | None, limit: int, as_of: str | None, lake_path: str | No
         "select verdict_id, attempt_id, task_id, status, score_code, checks_passed, checks_total, wrapper_score,"
         " is_latest, detail from verdicts where ($status is null or status = $status)"
         " order by task_id, attempt_id, verdict_id limit $limit",
-        {"status": status, "limit": limit},
+        {"status": status, "limit": limit + 1},
         as_of=as_of,
     )
-    print_rows(rows, as_json, empty="no such verdict; `clawgym verdicts run` grades what has ended")
+    nothing = "no verdict is so" if status else "no verdict yet"
+    print_rows(rows, as_json, empty=f"{nothing}; `clawgym verdicts run` grades what has ended", limit=limit)

@@ -43,7 +43,25 @@ def test_limit_and_filters(call: Call, mini: Path) -> None:
     assert weak
     assert all("weak" in row["policy"] for row in weak)
     empty = call("rollouts", "list", "--batch", "no such")
-    assert (empty.code, empty.out) == (0, "no such attempt; `clawgym rollouts run` runs some\n")
+    assert (empty.code, empty.out) == (0, "no attempt is so; `clawgym rollouts run` runs some\n")
+
+
+@pytest.mark.parametrize("noun", ["rollouts", "tasks", "verdicts"])
+def test_a_list_that_is_cut_says_so(noun: str, call: Call, mini: Path) -> None:
+    cut = call(noun, "list", "--limit", "2")
+    assert len(cut.out.splitlines()) == 3
+    assert cut.err == "the first 2; there are more, --limit N shows them\n"
+    assert len(json.loads(call(noun, "list", "--limit", "2", "--json").out)) == 2
+    assert call(noun, "list", "--limit", "100000").err == ""
+
+
+def test_explain_takes_the_beginning_of_an_id(call: Call, mini: Path) -> None:
+    wanted = lake.open(mini).rows("attempts")[0]["attempt_id"]
+    assert call("explain", wanted[:12]).out.splitlines()[0].startswith(f"attempts {wanted}")
+
+
+def test_no_command_prints_the_help(call: Call) -> None:
+    assert "Exit codes:" in call().out
 
 
 @pytest.mark.parametrize(
@@ -69,6 +87,7 @@ def test_show_finds_an_id_and_its_beginning(noun: str, table: str, column: str, 
 def test_show_says_when_there_is_none_or_several(call: Call, mini: Path) -> None:
     none = call("rollouts", "show", "zzz")
     assert (none.code, none.err) == (2, "clawgym: no attempt 'zzz'; see `clawgym rollouts list`\n")
+    assert "`clawgym trajectories list`" in call("trajectories", "show", "zzz").err
     several = call("rollouts", "show", "")
     assert several.code == 2
     assert "give more of it" in several.err
