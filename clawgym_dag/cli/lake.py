@@ -34,11 +34,17 @@ def lake() -> None:
     codes=(6, 7),
 )
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("-v", "--verbose", is_flag=True, help="Say each file that was taken or left, not only how many.")
 @profile_options()
 @lake_option()
 @json_option()
 def ingest(
-    paths: tuple[Path, ...], profile: str, overrides: tuple[str, ...], lake_path: str | None, as_json: bool
+    paths: tuple[Path, ...],
+    verbose: bool,
+    profile: str,
+    overrides: tuple[str, ...],
+    lake_path: str | None,
+    as_json: bool,
 ) -> None:
     """Take every log under PATHS into the lake, once, and clean it. What is no log is named with the reason.
 
@@ -52,11 +58,15 @@ def ingest(
 
     opened = lakes.open(lake_path)
     progress = TerminalProgress(sys.stderr)
+    live = progress.line("ingest")
     said: list[str] = []
 
     def note(message: str, done: int | None = None, total: int | None = None) -> None:
         said.append(message)
-        progress.lasting(message)
+        if verbose or not is_of_one_file(message):
+            progress.lasting(message)
+        else:
+            live(message)
 
     started = time.monotonic()
     settings = load_profile(profile, overrides_toml(overrides))
@@ -73,6 +83,17 @@ def ingest(
         print_json({"counts": dict(counts), "said": said, "seconds": seconds})
     else:
         click.echo(", ".join(f"{count} {name}" for name, count in counts.items() if count) or "nothing new")
+        (found,) = query(opened, "select count(*) as n from trajectories")
+        here = f" --lake {lake_path}" if lake_path else ""
+        if found["n"]:
+            click.echo(f"{found['n']} trajectories in the lake; see them: clawgym trajectories list{here}")
+        else:
+            click.echo("no trajectory in the lake yet: none of these files holds a conversation (-v says what each is)")
+
+
+def is_of_one_file(message: str) -> bool:
+    """Whether ingest says it of one file (`left PATH: …`, `KIND PATH: …`), not of all."""
+    return message.partition(" ")[2].startswith("/")
 
 
 @command(lake, "status", examples=["clawgym lake status", "clawgym lake status --json"])

@@ -211,3 +211,16 @@ def test_compact_merges_files_and_keeps_rows(call: Call, tmp_path: Path) -> None
     assert "files before" in call("lake", "compact", "--lake", str(tmp_path)).out
     unknown = call("lake", "compact", "nonsense", "--lake", str(tmp_path))
     assert (unknown.code, "no table nonsense; there are" in unknown.err) == (2, True)
+
+
+def test_ingest_says_how_many_and_with_v_which(tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAWGYM_LAKE", str(tmp_path / "lake"))
+    (tmp_path / "logs").mkdir()
+    session(tmp_path / "logs" / "a.jsonl", 1, "harmless")
+    (tmp_path / "logs" / "notes.txt").write_text("no log\n")
+    taken = call("lake", "ingest", str(tmp_path / "logs"))
+    assert taken.code == 0
+    assert str(tmp_path / "logs") not in taken.err and "openclaw.jsonl: 1 sources" in taken.err
+    assert "1 trajectories in the lake; see them: clawgym trajectories list" in taken.out
+    again = call("lake", "ingest", "-v", str(tmp_path / "logs"))
+    assert f"left {tmp_path}/logs/notes.txt" in again.err
