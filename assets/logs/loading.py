@@ -86,7 +86,7 @@ def _plain(source: Source, content: bytes | None) -> bytes | None:
         return None
     stream = content
     if stream is None:
-        with Path(source.path).open("rb") as file:
+        with Path(source.file).open("rb") as file:
             if os.fstat(file.fileno()).st_size > _SMALL_BYTES:
                 return None
             stream = file.read(_SMALL_BYTES + 1)

@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from assets.logs.ingest import Ingest, Taken
-from assets.logs.reader import Source
+from assets.logs.reader import Source, shown
 from assets.logs.walk import Found
 from assets.stage import Context
 from lake.errors import SourceError
@@ -37,7 +37,7 @@ def ingest_paths(context: Context, paths: Iterable[Path | str]) -> Mapping[str, 
     def say(source: Source, taken: Taken) -> None:
         records[source.kind] += taken.appended
         if taken.appended:
-            context.progress(f"{source.kind} {source.path}: {taken.appended} new records")
+            context.progress(shown(f"{source.kind} {source.path}: {taken.appended} new records"))
 
     with closing(Ingest(context)) as ingest:
 
@@ -58,12 +58,12 @@ def ingest_paths(context: Context, paths: Iterable[Path | str]) -> Mapping[str, 
         counts.update(ingest.counts)
     context.lake.commit()
     for left in found.left:
-        context.progress(f"left {left.path}: {left.reason}")
+        context.progress(shown(f"left {left.path}: {left.reason}"))
     for line in _summary(sources, records, found):
-        context.progress(line)
+        context.progress(shown(line))
     counts["left"] += len(found.left)
     if found.broken:
-        raise SourceError("; ".join(str(error) for error in found.broken))
+        raise SourceError(shown("; ".join(str(error) for error in found.broken)))
     return dict(counts)
 
 

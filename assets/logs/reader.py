@@ -7,13 +7,34 @@ decided on that stream. Implementations live in `readers/`; nothing here knows a
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
+from assets.sandbox.folder import path_text
+
 HEAD_BYTES: Final = 64 * 1024
 """How much of a file a reader is shown; a shorter head is the whole file. Bytes."""
+
+
+def text_of(path: str | Path) -> str:
+    """A path as it is stated everywhere: UTF-8, any other byte as \\xNN and a backslash doubled, as in manifests."""
+    text = str(path)
+    return text if text.isascii() and "\\" not in text else path_text(os.fsencode(text))
+
+
+def shown(text: str) -> str:
+    """Text for a terminal: on one line, and what would steer the terminal or cannot be written as an escape."""
+    return text if text.isprintable() else "".join(map(_shown, text))
+
+
+def _shown(character: str) -> str:
+    if character.isprintable():
+        return character
+    byte = ord(character) - 0xDC00  # of a name that is not UTF-8, as Python holds it
+    return f"\\x{byte:02x}" if 0x80 <= byte <= 0xFF else character.encode("unicode_escape").decode()
 
 
 class Line(NamedTuple):
@@ -47,7 +68,7 @@ class Source(Protocol):
 
     @property
     def path(self) -> str:
-        """Where it was read from."""
+        """Where it was read from, as `text_of` states it."""
 
     @property
     def session_id(self) -> str | None:

@@ -190,6 +190,73 @@ def test_a_walk_ends_and_says_what_it_left(context: Context, tmp_path: Path) -> 
     assert left["fifo.jsonl"] == "not a regular file, not opened"
 
 
+def test_names_that_are_no_utf_8_are_stated_as_manifests_state_them(context: Context, tmp_path: Path) -> None:
+    """A byte that is no UTF-8 is an escape in every table, and loses neither that file nor the others."""
+    home = os.fsencode(tmp_path / "home")
+    os.mkdir(home)  # noqa: PTH102
+    data = BASELINE.read_bytes()
+    no_session = b"".join(data.splitlines(keepends=True)[1:])
+    for name, content in (
+        (b"a\xff.jsonl", no_session),
+        (b"b.jsonl", data),
+        (b"c\xfe", b"?"),
+        (b"d\xc3\xa9\\.jsonl", data),
+    ):
+        with open(os.path.join(home, name), "wb") as file:  # noqa: PTH118, PTH123
+            file.write(content)
+    os.mkdir(os.path.join(home, b"e\xff"))  # noqa: PTH102, PTH118
+    a_database(Path(os.fsdecode(os.path.join(home, b"e\xff", b"openclaw-agent.sqlite"))))  # noqa: PTH118
+    said: list[str] = []
+    spoken = Context(context.lake, Profile(), progress=lambda message, *_: said.append(message))
+    counts = ingest_paths(spoken, [Path(os.fsdecode(home))])
+    assert counts["copies"] == 1 and counts["left"] == 1
+    paths = {row[0] for row in context.lake.sql("select distinct source_path from raw_records").fetchall()}
+    root = f"{tmp_path}/home"
+    assert {f"{root}/a\\xff.jsonl", f"{root}/b.jsonl", f"{root}/e\\xff/openclaw-agent.sqlite"} <= paths
+    (seen,) = context.lake.events("source.seen")
+    assert seen.payload["path"] == f"{root}/dé\\\\.jsonl"
+    assert f"left {root}/c\\xfe: not a log of a known kind" in said
+    assert "".join(said).isprintable()
+    again = ingest_paths(context, [Path(os.fsdecode(home))])
+    assert again.get("new", 0) == again.get("changed", 0) == again.get("copies", 0) == 0 and again["unchanged"]
+
+
+def test_a_name_cannot_steer_the_terminal(context: Context, tmp_path: Path) -> None:
+    """Tables keep the name as it is; what is said about it stays on its line."""
+    home = tmp_path / "home"
+    home.mkdir()
+    log = home / "a\n\x1b[2Jleft 3: nothing.jsonl"
+    shutil.copy(BASELINE, log)
+    (home / "b\x1b]0;x\x07\u202e").write_bytes(b"?")
+    said: list[str] = []
+    spoken = Context(context.lake, Profile(), progress=lambda message, *_: said.append(message))
+    ingest_paths(spoken, [home])
+    assert all(line.isprintable() for line in said)
+    assert f"left {home}/b\\x1b]0;x\\x07\\u202e: not a log of a known kind" in said
+    assert any("a\\n\\x1b[2Jleft" in line for line in said)
+    assert context.lake.sql("select distinct source_path from raw_records").fetchall() == [(str(log),)]
+    with pytest.raises(SourceError) as raised:
+        ingest_paths(context, [home / "\x1bnot there"])
+    assert str(raised.value).isprintable()
+
+
+@pytest.mark.parametrize("suffix", ["-wal", "-shm", "-journal"])
+def test_only_beside_a_database_is_a_file_part_of_it(context: Context, tmp_path: Path, suffix: str) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "x.jsonl").write_bytes(b"")
+    shutil.copy(BASELINE, home / f"x.jsonl{suffix}")
+    shutil.copy(BASELINE, home / suffix)
+    a_database(home / "openclaw-agent.sqlite")
+    (home / f"openclaw-agent.sqlite{suffix}").write_bytes(b"")
+    from assets.logs.walk import Found
+
+    found = Found()
+    taken = {Path(source.path).name for source in found.sources(home) if source.kind == "openclaw.jsonl"}
+    assert {f"x.jsonl{suffix}", suffix} <= taken
+    assert [Path(left.path).name for left in found.left] == ["x.jsonl"]
+
+
 @pytest.fixture
 def unprivileged() -> Iterator[Path]:
     """A folder of another user, and this process running as that user."""

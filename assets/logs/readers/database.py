@@ -18,12 +18,12 @@ from typing import Final
 
 import zstandard
 
-from assets.logs.reader import Line, Source
+from assets.logs.reader import Line, Source, text_of
 from assets.logs.readers.tables import STATE_TABLES, table_sources
 from lake.errors import SourceError
 
 DATABASE_NAME: Final = "openclaw-agent.sqlite"
-_MAGIC: Final = b"SQLite format 3\x00"
+MAGIC: Final = b"SQLite format 3\x00"
 _TRIES: Final = 20
 MAX_EVENT: Final = 64 * 1024 * 1024
 """A compressed row that states no length is decompressed up to here. Bytes."""
@@ -42,11 +42,11 @@ class DatabaseReader:
 
     def sources(self, path: Path, head: bytes) -> list[Source] | None:
         """See `Reader.sources`."""
-        if not head.startswith(_MAGIC):
+        if not head.startswith(MAGIC):
             if path.name == DATABASE_NAME:
                 raise SourceError(
-                    f"{path} should be OpenClaw's agent database but is no SQLite file ({len(head)} bytes read); "
-                    "restore it, or move it away to say that there is none"
+                    f"{text_of(path)} should be OpenClaw's agent database but is no SQLite file "
+                    f"({len(head)} bytes read); restore it, or move it away to say that there is none"
                 )
             return None
         try:
@@ -55,11 +55,12 @@ class DatabaseReader:
                 found = _sources(path, copy, connection)
         except (*_UNREADABLE, OSError) as error:
             raise SourceError(
-                f"{path} is a database but cannot be read: {error}; copy it together with its -wal and try again"
+                f"{text_of(path)} is a database but cannot be read: {error}; "
+                "copy it together with its -wal and try again"
             ) from error
         if found is None and path.name == DATABASE_NAME:
             raise SourceError(
-                f"{path} is called OpenClaw's agent database but has no table transcript_events; "
+                f"{text_of(path)} is called OpenClaw's agent database but has no table transcript_events; "
                 "open it with the OpenClaw it belongs to, or move it away to say that there is none"
             )
         return found
@@ -182,5 +183,5 @@ def _sources(path: Path, copy: Copy, connection: sqlite3.Connection) -> list[Sou
         if table not in tables:
             continue
         sessions = connection.execute(f"select distinct session_id from {table} order by 1").fetchall()  # noqa: S608 - constant
-        found += [TableSource(kind, str(path), row[0], row[0], copy, queries[kind]) for row in sessions]
+        found += [TableSource(kind, text_of(path), row[0], row[0], copy, queries[kind]) for row in sessions]
     return [*found, *table_sources(path, connection, tables)]

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from assets.logs.decode import MAX_DECODED, decode
-from assets.logs.reader import Source
+from assets.logs.reader import Source, text_of
 from assets.logs.readers.streams import WholeFile, file_chunks
 from lake.ids import Json, canonical, digest
 
@@ -58,7 +58,7 @@ class DocumentReader:
             name = str(value.get("id") or value["trial_name"])
             return [WholeFile(TRIAL, str(path), _session_of_trial(path), name)]
         if kind == INDEX:
-            return [WholeFile(INDEX, str(path), None, str(path))]
+            return [WholeFile(INDEX, str(path), None, text_of(path))]
         return None
 
 
@@ -142,9 +142,9 @@ def _may_be_document(head: bytes, *, lines: bool) -> bool:
 
 def _unreadable(path: Path, head: bytes) -> list[Source] | None:
     if _ATIF_VERSION.search(head) and not _is_record(head):
-        return [WholeFile(ATIF, str(path), None, str(path))]
+        return [WholeFile(ATIF, str(path), None, text_of(path))]
     if path.name == INDEX_NAME:
-        return [WholeFile(INDEX, str(path), None, str(path))]
+        return [WholeFile(INDEX, str(path), None, text_of(path))]
     return None
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from assets.logs.decode import decode
-from assets.logs.reader import HEAD_BYTES, Line, Source
+from assets.logs.reader import HEAD_BYTES, Line, Source, text_of
 from assets.logs.readers.documents import ATIF, ATIF_LINES, CHAT, kind_of
 from assets.logs.readers.streams import FileSource
 from assets.rollouts.proxy.record import RECORD_TYPE
@@ -61,7 +61,7 @@ class JsonlReader:
         first = next(lines, None)
         if first is None:
             return None
-        stem = name["stem"] if name else path.name
+        stem = text_of(name["stem"] if name else path.name)
         value = None
         objects = _objects(chain([first], lines))
         for value in objects:

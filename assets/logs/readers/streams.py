@@ -13,7 +13,7 @@ from typing import Final
 
 import zstandard
 
-from assets.logs.reader import Line
+from assets.logs.reader import Line, text_of
 
 _CHUNK: Final = 1 << 20
 _GZIP: Final = b"\x1f\x8b"
@@ -25,13 +25,19 @@ class FileSource:
     """A file whose lines are records."""
 
     kind: str
-    path: str
+    file: str
+    """What is opened; `path` states it."""
     session_id: str | None
     identity: str
 
+    @property
+    def path(self) -> str:
+        """See `Source.path`."""
+        return text_of(self.file)
+
     def lines(self, offset: int = 0, end: int | None = None) -> Iterator[Line]:
         """See `Source.lines`."""
-        return split(file_chunks(Path(self.path), offset, end), offset)
+        return split(file_chunks(Path(self.file), offset, end), offset)
 
 
 @dataclass(frozen=True)
@@ -39,13 +45,19 @@ class WholeFile:
     """A file that is one record."""
 
     kind: str
-    path: str
+    file: str
+    """What is opened; `path` states it."""
     session_id: str | None
     identity: str
 
+    @property
+    def path(self) -> str:
+        """See `Source.path`."""
+        return text_of(self.file)
+
     def lines(self, offset: int = 0, end: int | None = None) -> Iterator[Line]:
         """See `Source.lines`."""
-        data = b"".join(file_chunks(Path(self.path), offset, end))
+        data = b"".join(file_chunks(Path(self.file), offset, end))
         if data:
             yield Line(offset, data, False)
 

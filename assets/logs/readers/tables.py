@@ -15,7 +15,7 @@ from typing import Final
 
 import zstandard
 
-from assets.logs.reader import Source
+from assets.logs.reader import Source, text_of
 from assets.logs.readers.jsonl import COLD, CRON
 from assets.logs.readers.streams import BytesSource
 from lake.ids import Json
@@ -54,7 +54,7 @@ def table_sources(path: Path, connection: sqlite3.Connection, tables: set[str]) 
 
 def _source(path: Path, table: str, row: dict[str, Json], session: str | None, identity: str) -> Source:
     data = json.dumps(row, ensure_ascii=False, sort_keys=True, default=bytes.hex).encode("utf-8", "replace")
-    return BytesSource(TABLE, f"{path}#{table}", session, identity, data)
+    return BytesSource(TABLE, f"{text_of(path)}#{table}", session, identity, data)
 
 
 def _rows(connection: sqlite3.Connection, table: str, order: str) -> Iterator[dict[str, Json]]:
@@ -78,7 +78,7 @@ def _archives(path: Path, connection: sqlite3.Connection) -> Iterator[Source]:
     query = "select session_id, encoding, archive_blob, archive_name from session_transcript_archives order by 1, 4"
     for session, encoding, blob, name in connection.execute(query):
         data = _unpacked(bytes(blob)) if encoding == "zstd" else bytes(blob)
-        yield BytesSource("openclaw.jsonl", f"{path}#{name}", session, session, data)
+        yield BytesSource("openclaw.jsonl", f"{text_of(path)}#{name}", session, session, data)
 
 
 def _cold_archives(path: Path, connection: sqlite3.Connection) -> Iterator[Source]:
@@ -88,7 +88,7 @@ def _cold_archives(path: Path, connection: sqlite3.Connection) -> Iterator[Sourc
         " where archive_blob is not null order by 1"
     )
     for session, generation, blob, name in connection.execute(query):
-        yield BytesSource(COLD, f"{path}#{name}", session, f"{session}/{generation}", _unpacked(bytes(blob)))
+        yield BytesSource(COLD, f"{text_of(path)}#{name}", session, f"{session}/{generation}", _unpacked(bytes(blob)))
 
 
 def _unpacked(blob: bytes) -> bytes:
@@ -117,4 +117,4 @@ def _cron(path: Path, connection: sqlite3.Connection) -> Iterator[Source]:
             else json.dumps(row, ensure_ascii=False, sort_keys=True, default=bytes.hex).encode("utf-8", "replace")
             for row in of_job
         ]
-        yield BytesSource(CRON, f"{path}#cron_run_logs", None, str(job), b"\n".join(lines) + b"\n")
+        yield BytesSource(CRON, f"{text_of(path)}#cron_run_logs", None, str(job), b"\n".join(lines) + b"\n")
