@@ -34,7 +34,8 @@ from lake.schema import TABLES
     type=click.IntRange(0),
     default=168,
     show_default=True,
-    help="With --vacuum: age from which such files go; 0 also takes those that somebody still reads, who then fails.",
+    help="With --vacuum: age from which such files go; 0 also takes those that a reader or writer at work still needs, "
+    "which then fails and must start anew.",
 )
 @lake_option()
 @json_option()
