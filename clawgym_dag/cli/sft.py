@@ -39,7 +39,8 @@ def decisions(as_of: str | None, lake_path: str | None, as_json: bool) -> None:
     """Count trajectories by the filter's decision and reason."""
     rows = query(
         lake.open(lake_path, create=False),
-        "select decision, reason, count(*) as trajectories, avg(score) as mean_score from sft_decisions"
+        "select decision, reason, count(*) as trajectories, min(score) as lowest_score, max(score) as highest_score"
+        " from sft_decisions"
         " group by decision, reason order by decision desc, trajectories desc, reason",
         as_of=as_of,
     )

@@ -5,6 +5,7 @@ Belongs here: the files and their loader. Does not belong here: the names and li
 
 from __future__ import annotations
 
+import difflib
 import tomllib
 from pathlib import Path
 from typing import Any, Final
@@ -51,9 +52,19 @@ def load_profile(name: str = "demo", overrides: str = "") -> Profile:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise UsageError(
-            f"profile {name}: {where}: {first['msg']}; the settings are listed in assets/profile.py"
-        ) from error
+        what = _unknown(first["loc"]) if first["type"] == "extra_forbidden" else first["msg"]
+        raise UsageError(f"profile {name}: {where}: {what}; the settings are listed in assets/profile.py") from error
+
+
+def _unknown(place: tuple[int | str, ...]) -> str:
+    """That there is no such setting, and the one that was meant, if any looks like it."""
+    fields = Profile.model_fields
+    for part in place[:-1]:
+        section = fields[str(part)].annotation if str(part) in fields else None
+        fields = getattr(section, "model_fields", {})
+    close = difflib.get_close_matches(str(place[-1]), fields, 1)
+    meant = ".".join([*map(str, place[:-1]), close[0]]) if close else None
+    return f"there is no such setting; did you mean {meant}" if meant else "there is no such setting"
 
 
 def _parsed(text: str, where: str) -> dict[str, Any]:

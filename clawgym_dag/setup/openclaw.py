@@ -40,10 +40,13 @@ def ensure_openclaw(target: Path = TARGET) -> None:
         shutil.copyfile(SOURCE / name, target / name)
     path = f"{node.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     if error := run([node, npm, "ci", "--no-fund", "--no-audit"], env={**os.environ, "PATH": path}, cwd=target):
-        fail(
-            f"npm could not install OpenClaw: {error}; is the npm registry reachable (`npm config get registry`)? "
-            "Run this again when it is"
+        certificate = "CERT" in error or "certificate" in error
+        hint = (
+            "the registry's certificate is not trusted: set NODE_EXTRA_CA_CERTS to the CA's file and run again"
+            if certificate
+            else "is the npm registry reachable (`npm config get registry`)? Run this again when it is"
         )
+        fail(f"npm could not install OpenClaw: {error}; {hint}")
     if not entry.exists():
         fail(f"npm reported success but {entry} is missing; delete {target} and run this again")
     write(target / "clawgym.stamp", digest)

@@ -35,8 +35,8 @@ def test_profile_by_path(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("[rollouts]\nrepeat = 2\n", "rollouts.repeat: Extra inputs are not permitted"),
-        ("[nonsense]\n", "nonsense: Extra inputs are not permitted"),
+        ("[rollouts]\nrepeat = 2\n", "rollouts.repeat: there is no such setting; did you mean rollouts.repeats"),
+        ("[nonsense]\n", "nonsense: there is no such setting"),
         ("[rollouts]\nrepeats = 0\n", "rollouts.repeats: Input should be greater than or equal to 1"),
         ("[rollouts\n", "is not TOML"),
     ],
