@@ -6,10 +6,13 @@ Belongs here: connections, views, identifiers, what user SQL may do. Does not be
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import threading
-from collections.abc import Mapping
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -18,6 +21,7 @@ import duckdb
 import duckdb_extension_delta
 
 from lake.errors import UsageError
+from lake.ids import Json
 from lake.schema import TABLES
 
 if TYPE_CHECKING:
@@ -33,11 +37,47 @@ last cursor does."""
 _READABLE = ("log", "tables", "replay")
 """Folders of a lake that confined SQL can reach; not the attempts' folders, nor spools."""
 
+_SCRATCH = "scratch"
+"""Folder of a lake for what no process needs any more when it is gone."""
+
 _WORD = re.compile(r"[a-z_][a-z0-9_]*")
 _CATALOGUE = re.compile(r"\b(show|describe|summarize|pragma|information_schema|duckdb_\w+|query|query_table|columns)\b")
 _CREATE_VIEW = re.compile(r"((?:^|\n)[ \t]*)create\s+(?:or\s+replace\s+)?view\s+", re.IGNORECASE)
 _NUMBER = re.compile(r"^\d+_")
-_EXPLAIN = re.compile(r"^\s*explain(\s+analyze)?(\s*\([^)]*\))?", re.IGNORECASE)
+
+_PERSONS_MEMORY = "2GB"
+"""Memory of a person's queries before they spill."""
+
+_TABLE_FUNCTIONS = frozenset(
+    {
+        "duckdb_columns",
+        "duckdb_functions",
+        "duckdb_keywords",
+        "duckdb_schemas",
+        "duckdb_settings",
+        "duckdb_tables",
+        "duckdb_types",
+        "duckdb_views",
+        "generate_series",
+        "histogram",
+        "histogram_values",
+        "icu_calendar_names",
+        "json_each",
+        "json_tree",
+        "pg_timezone_names",
+        "pragma_show",
+        "pragma_table_info",
+        "pragma_version",
+        "query_table",
+        "range",
+        "repeat",
+        "repeat_row",
+        "summary",
+        "unnest",
+    }
+)
+"""Table functions of read-only SQL. Any other is refused: one of an extension opens files and addresses that DuckDB's
+own confinement does not know of, and one that takes SQL or a path as text can hide it."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +107,13 @@ class Engine:
     pays no second opening. Safe to use from several threads; a cursor belongs to one thread at a time.
     """
 
-    def __init__(self, confined_to: Path | None = None, threads: int | None = None) -> None:
+    def __init__(self, confined_to: Path | None = None, threads: int | None = None, memory: str | None = None) -> None:
         """Args:
         confined_to: when given, SQL can reach no file but the tables of this lake and can change no setting.
         threads: DuckDB threads; 1 makes sums of floats come out the same every time.
+        memory: what DuckDB's buffers may hold before it spills; its own default where absent.
         """
-        self._confined_to, self._threads = confined_to, threads
+        self._confined_to, self._threads, self._memory = confined_to, threads, memory
         self._lock = threading.Lock()
         self._base: duckdb.DuckDBPyConnection | None = None
         self._attached: dict[Place, str] = {}
@@ -80,6 +121,9 @@ class Engine:
 
     def cursor(self, places: Mapping[str, Place]) -> duckdb.DuckDBPyConnection:
         """A cursor with a temporary view for each of `places`."""
+        if self._confined_to is not None:
+            with suppress(OSError):  # a lake that cannot be written is still read
+                (self._confined_to / _SCRATCH).mkdir(exist_ok=True)
         with self._lock:
             full = len(self._attached) + len(places) > _MAX_ATTACHED
             if self._base is None or full or self._pid != os.getpid():  # a forked child may not touch the parent's
@@ -117,7 +161,12 @@ class Engine:
         base.execute("set parquet_metadata_cache = true")  # files of a table are never written again
         if self._threads is not None:
             base.execute(f"set threads = {int(self._threads)}")
+        if self._memory is not None:
+            base.execute(f"set memory_limit = {literal(self._memory)}")
         if self._confined_to is not None:
+            # SQL may read the folder DuckDB spills to, so it holds nothing else; DuckDB makes it when needed
+            spill = self._confined_to / _SCRATCH / f"sql-{uuid.uuid4().hex}"
+            base.execute(f"set temp_directory = {literal(str(spill))}")
             folders = ", ".join(literal(f"{self._confined_to / name}/") for name in _READABLE)
             base.execute(f"set allowed_directories = [{folders}]")
             base.execute("set enable_external_access = false")
@@ -138,7 +187,7 @@ class Engines:
     def __init__(self, root: Path) -> None:
         self._engines: dict[EngineKind, Engine] = {
             "code": _CODE,
-            "person": Engine(confined_to=root),
+            "person": Engine(confined_to=root, memory=_PERSONS_MEMORY),
             "projection": Engine(confined_to=root, threads=1),
         }
 
@@ -148,11 +197,35 @@ class Engines:
 
 
 def check_read_only(query: str) -> None:
-    """Refuse SQL that could do anything but read.
+    """Refuse SQL that could do anything but read tables.
 
     Raises:
-        UsageError: a statement that is not a query, or SQL that does not parse.
+        UsageError: a statement that is not a query, a table function that is not known to stay inside, or SQL that
+            does not parse.
     """
+    for text in _selects(query):
+        for node in _nodes(text):
+            if node.get("type") == "TABLE_FUNCTION":
+                name = str(node["function"].get("function_name")).lower()
+                if name not in _TABLE_FUNCTIONS:
+                    raise UsageError(
+                        f"the table function {name!r} is not allowed here: it may reach files, addresses or SQL "
+                        "outside the lake's tables; query the tables and views by name"
+                    )
+
+
+def called(query: str) -> set[str]:
+    """Names of the functions that read-only SQL calls, operators included.
+
+    Raises:
+        UsageError: it is not read-only SQL.
+    """
+    nodes = (node for text in _selects(query) for node in _nodes(text))
+    return {str(node["function_name"]).lower() for node in nodes if "function_name" in node}
+
+
+def _selects(query: str) -> Iterator[str]:
+    """The queries in an SQL text, without the `explain` before them."""
     try:
         statements = duckdb.extract_statements(query)
     except duckdb.Error as error:
@@ -162,12 +235,49 @@ def check_read_only(query: str) -> None:
     for statement in statements:
         kind = statement.type.name
         if kind == "EXPLAIN":
-            check_read_only(_EXPLAIN.sub("", statement.query, count=1))
-        elif kind != "SELECT":
+            yield from _selects(_explained(statement.query))
+        elif kind == "SELECT":
+            yield statement.query
+        else:
             raise UsageError(
                 f"only queries are allowed here, this is {kind}: {statement.query.strip()[:80]!r}; "
                 "a pivot needs its values listed (pivot … on column in (…))"
             )
+
+
+def _explained(query: str) -> str:
+    """What an `explain` explains. Words are found as DuckDB finds them, so behind comments too."""
+    text = query.encode()
+    starts = [start for start, _ in duckdb.tokenize(query)]
+    words = [text[start:end].decode() for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+    skipped = 1
+    if len(words) > 1 and re.match(r"analy[sz]e\b", words[1], re.IGNORECASE):
+        skipped = 2
+    rest = text[starts[skipped] :].decode() if skipped < len(starts) else ""
+    if rest.startswith("("):  # options, or a query in parentheses
+        try:
+            duckdb.extract_statements(rest)
+        except duckdb.Error:
+            return rest.partition(")")[2]
+    return rest
+
+
+def _nodes(query: str) -> Iterator[dict[str, Json]]:
+    """Every node of the parsed form of one query."""
+    found = _CODE.cursor({}).execute("select json_serialize_sql($1)", [query]).fetchone()
+    parsed = json.loads(found[0]) if found else {"error": True}
+    if parsed["error"]:
+        raise UsageError(
+            f"the SQL cannot be looked through: {parsed.get('error_message', query[:80])}; word it plainer"
+        )
+    waiting: list[Json] = [parsed["statements"]]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            yield node
+            waiting += node.values()
+        elif isinstance(node, list):
+            waiting += node
 
 
 def mentioned(query: str, names: set[str], definitions: Mapping[str, str]) -> set[str]:

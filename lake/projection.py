@@ -18,7 +18,7 @@ from lake.chunks import RecordKeys, read_chunks
 from lake.conform import conform as conform
 from lake.digest import ENCODING
 from lake.engine import check_read_only, literal
-from lake.errors import LakeError
+from lake.errors import LakeError, UsageError
 from lake.grouping import Grouping
 from lake.ids import Json, canonical, sha256_hex
 from lake.reader import Event, Params, Reader
@@ -193,7 +193,10 @@ def last_build(store: Store, name: str, version: int) -> dict[str, Json]:
 
 def query_declared(reader: Reader, query: str, params: Params, projection: Projection) -> pa.Table:
     """Run SQL for a projection; see `View.sql`."""
-    check_read_only(query)
+    try:
+        check_read_only(query)
+    except UsageError as error:
+        raise LakeError(f"projection {projection.name}: {error}") from error
     if found := _IMPURE.search(query):
         raise LakeError(f"projection {projection.name}: SQL may not use {found[0]!r}, it gives other rows each time")
     old = [kind for kind in projection.events if any(kind == upcast for upcast, _ in UPCASTERS)]

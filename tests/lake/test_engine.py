@@ -12,7 +12,7 @@ import pytest
 
 import lake
 from lake import Lake
-from lake.engine import SQL_ROOT, check_read_only, connect, mentioned, quote, view_definitions
+from lake.engine import SQL_ROOT, Engine, check_read_only, connect, mentioned, quote, view_definitions
 from lake.errors import LakeError, UsageError
 from lake.ids import sha256_hex
 from lake.schema import TABLES
@@ -75,11 +75,64 @@ READS = ["read_csv('{0}')", "read_text('{0}')", "read_blob('{0}')", "glob('{0}')
 def test_person_reads_no_file_outside_the_lake(filled: Lake, tmp_path: Path, source: str) -> None:
     secret = tmp_path / "secret.csv"
     secret.write_text("a\nhidden\n")
-    with pytest.raises(duckdb.PermissionException):
+    with pytest.raises((UsageError, duckdb.PermissionException)):
         filled.sql("select * from " + source.format(secret), read_only=True).fetchall()
 
 
+OUTSIDE = [
+    "from delta_list_files('{0}')",
+    "from delta_scan('{0}')",
+    "from delta_scan('https://127.0.0.1:9/x')",
+    "from system.main.\"DELTA_SCAN\"('{0}')",
+    "select (select count(*) from delta_list_files('{0}'))",
+    "with a as (from delta_scan('{0}')) from a",
+    "explain analyze select * from delta_list_files('{0}')",
+    "/* c */ explain select * from delta_list_files('{0}')",
+    "describe select * from delta_scan('{0}')",
+    "from query('from delta_' || 'list_files(''{0}'')')",
+    "select 1; from parquet_metadata('{0}')",
+    "unpivot delta_scan('{0}') on columns(*)",
+]
+
+
+@pytest.mark.parametrize("statement", OUTSIDE)
+def test_no_table_function_reaches_another_lake_or_an_address(filled: Lake, tmp_path: Path, statement: str) -> None:
+    workload.run(tmp_path / "other")
+    other = tmp_path / "other" / "log" / "raw_records"
+    with pytest.raises(UsageError, match=r"table function .* is not allowed"):
+        filled.sql(statement.format(other), read_only=True).fetchall()
+
+
+def test_a_persons_sql_reads_nothing_below_the_working_folder(
+    filled: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    secret = tmp_path / ".tmp" / "secret.csv"
+    secret.parent.mkdir()
+    secret.write_text("a\nhidden\n")
+    fresh = lake.open(filled.root)
+    for kind in ("person", "projection"):
+        cursor = fresh.store.engines.get(kind).cursor({})
+        with pytest.raises(duckdb.PermissionException):
+            cursor.execute(f"from '{secret}'")
+        found = cursor.execute("select current_setting('temp_directory')").fetchone()
+        assert found and Path(found[0]).parent == filled.root / "scratch"
+
+
+def test_confined_sql_spills_below_the_lake(tmp_path: Path) -> None:
+    engine = Engine(confined_to=tmp_path, threads=1, memory="60MB")
+    cursor = engine.cursor({})
+    cursor.execute("select * from (select repeat('x', 100) || r as t from range(1000000) a(r)) order by t")
+    assert len(cursor.fetchmany(10)) == 10
+    assert list((tmp_path / "scratch").glob("sql-*/*"))
+
+
 QUERIES = [
+    "/* c */ explain select 1",
+    "-- ü\nexplain /* n /* m */ */ analyze select 'é'",
+    "explain (select 1)",
+    "explain (format json) select 1",
+    "select * from range(3), unnest([1, 2])",
     "select count(*) from events",
     "with a as (select 1 as x) select * from a",
     "from events limit 1",
@@ -104,8 +157,10 @@ def test_person_reads_tables_of_the_lake_only(filled: Lake) -> None:
     secret = filled.root / "attempts" / "a1" / "state.json"
     secret.parent.mkdir(parents=True, exist_ok=True)
     secret.write_text('{"token": 1}')
-    with pytest.raises(duckdb.PermissionException):
+    with pytest.raises(UsageError, match="read_text"):
         filled.sql(f"select * from read_text('{secret}')", read_only=True).fetchall()
+    with pytest.raises(duckdb.PermissionException):
+        connect(filled.store, read_only=True).execute(f"select * from read_text('{secret}')")
     with pytest.raises(duckdb.Error):
         filled.sql("select * from 'https://127.0.0.1:9/x.parquet'", read_only=True).fetchall()
 
