@@ -1,6 +1,10 @@
 """A limit on how long queries of a person may take: past it they are interrupted, with a plain word.
 
-Belongs here: the watch over cursors. Does not belong here: which queries have a limit.
+Belongs here: the watch over cursors, and what it cannot stop. Does not belong here: which queries have a limit.
+
+DuckDB looks for an interrupt between pieces of work, never inside one call of a function: a call whose work grows with
+an argument, or with the square of a text's length, is refused before it runs. Calls over a text that is long because
+rows were put together (`string_agg`) are not bounded.
 """
 
 from __future__ import annotations
@@ -15,6 +19,22 @@ from lake.errors import UsageError
 
 _AGAIN_S = 0.1
 """An interrupt that comes while nothing runs is lost, so it is given again."""
+
+_UNSTOPPABLE = frozenset({"repeat", "lpad", "rpad", "bar", "levenshtein", "editdist3", "damerau_levenshtein"})
+"""Functions one call of which can take any time or memory."""
+
+
+def require_stoppable(functions: set[str]) -> None:
+    """Refuse functions that no deadline can interrupt.
+
+    Raises:
+        UsageError: one of them is.
+    """
+    if found := sorted(functions & _UNSTOPPABLE):
+        raise UsageError(
+            f"{found[0]}() cannot be stopped while it runs, so it is not allowed in a query with a time limit; run it "
+            "with `clawgym sql`, which has no limit"
+        )
 
 
 class Deadline:

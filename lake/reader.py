@@ -17,8 +17,18 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from lake.deadline import deadline
-from lake.engine import EngineKind, Engines, Place, check_read_only, create_view, mentioned, quote, view_definitions
+from lake.deadline import deadline, require_stoppable
+from lake.engine import (
+    EngineKind,
+    Engines,
+    Place,
+    called,
+    check_read_only,
+    create_view,
+    mentioned,
+    quote,
+    view_definitions,
+)
 from lake.errors import LakeError
 from lake.ids import Json
 from lake.point import POINTS
@@ -119,10 +129,11 @@ class Reader:
             The rows, and whether there were more.
 
         Raises:
-            UsageError: it is not a query, or was not done in time.
+            UsageError: it is not a query, calls what cannot be stopped, or was not done in time.
             duckdb.Error: it does not run.
         """
         check_read_only(query)
+        require_stoppable(called(query))
         with deadline(seconds) as limits:
             found = self._related(query, None, "person", limits.watch).limit(limit + 1).to_arrow_table()
         return found.slice(0, limit), found.num_rows > limit

@@ -34,3 +34,19 @@ def test_other_errors_stay_what_they_are(empty: Lake) -> None:
         empty.now().answer("select nonsense from events", limit=3, seconds=10)
     with pytest.raises(UsageError, match="only queries are allowed"):
         empty.now().answer("drop table events", limit=3, seconds=10)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "length(repeat('x', 3000000000::bigint))",
+        "main.REPEAT('x', 3000000000::bigint)",
+        "levenshtein(type, type)",
+        "(select lpad('x', 2000000000, ' '))",
+    ],
+)
+def test_what_could_not_be_stopped_does_not_start(empty: Lake, call: str) -> None:
+    for before in ("", "explain analyze "):
+        with pytest.raises(UsageError, match="cannot be stopped while it runs"):
+            empty.now().answer(f"{before}select {call} from events", limit=3, seconds=10)
+    assert empty.sql("select repeat('x', 3)", read_only=True).fetchall() == [("xxx",)]
