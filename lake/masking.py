@@ -2,7 +2,7 @@
 
 The mark of a long random secret is the start of its sha256, so the same one is the same everywhere. What can be guessed
 (mail address, phone, card, IBAN, password) is numbered inside its session instead: a digest of it would give it away.
-Placeholders hold no character that JSON escapes; numbers outside strings are left alone.
+Placeholders hold no character that JSON escapes; of the numbers outside strings only those named password or card go.
 Belongs here: what a secret looks like, for whoever derives or shows text. Does not belong here: what is derived.
 """
 
@@ -27,7 +27,8 @@ class Kind:
     markers: tuple[str, ...]
     """Lower-case texts, one of which is in every text that holds such a secret."""
     pattern: re.Pattern[str]
-    """Group `s` is what is masked; the whole match where there is no such group."""
+    """Group `s` is what is masked; the whole match where there is no such group. A bare JSON number is group `n`, and
+    the placeholder is put between the quotes of its name, group `e`."""
     guessable: bool = False
     accept: Callable[[str], bool] = lambda _: True
     """A last look at the candidate."""
@@ -77,12 +78,10 @@ def _real_phone(text: str) -> bool:
 
 
 def _secret_value(text: str) -> bool:
-    """Not a placeholder, a variable, a type or an example."""
-    if (
-        text.isdigit()
-        or text.startswith(("[masked:", "$", "<", "{", "os.", "process.", "env."))
-        or text.endswith(("(", ")"))
-    ):
+    """Not a placeholder, a variable, a call, a type or an example."""
+    if text.isdigit() or text.startswith(("[masked:", "$", "<", "{", "os.", "process.", "env.")):
+        return False
+    if text.endswith(("(", ")")) and _CALL.fullmatch(text):
         return False
     return text.lower() not in _NO_SECRETS and len(set(text)) > 2
 
@@ -92,13 +91,25 @@ _NO_SECRETS: Final = frozenset({
     "password", "redacted", "changeme", "your_api_key", "required", "optional", "dummy", "example", "placeholder",
 })  # fmt: skip
 
+_CALL: Final = re.compile(r"[A-Za-z_][\w.]*\((?:[A-Za-z_., '\"]*\))?")
+
 _BARE: Final = r"[^\s'\",;{}()\[\]<>\\]"
 """A character of a value without quotes."""
+_QUOTE: Final = r"\\{0,15}['\"]"
+"""A quote, also inside JSON text that is inside JSON text."""
+_LISTED: Final = r"(?=[^\s'\"\\]{0,400}\d)[^\s'\"\\]{8,400}"
+"""A secret in a list; a word is none, as the tokens of a text are words."""
+_PREFIX: Final = (
+    r"_{0,2}(?:[A-Za-z0-9]{1,40}[_-]){0,6}"
+    r"(?-i:[a-z0-9]{1,20}(?:[A-Z][a-z0-9]{1,20}){0,3}?(?=[A-Z])|[A-Z0-9]{1,12}(?=PASS))?"
+)
+"""What may stand before the word in a name: `db_`, `client` of clientSecret, `PG` of PGPASSWORD."""
 
 KINDS: Final = (
     _kind(
-        "private_key", "private key-----",
-        r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,30}PRIVATE KEY-----|\Z)", flags=re.DOTALL,
+        "private_key", "private key",
+        r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----.*?"
+        r"(?:-----END [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----|\Z)", flags=re.DOTALL,
     ),
     _kind("jwt", "eyj", r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"),
     _kind("anthropic_key", "sk-ant-", r"\bsk-ant-[\w-]{16,}"),
@@ -110,16 +121,34 @@ KINDS: Final = (
         r"\b(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{22,})",
     ),
     _kind("gitlab_token", "glpat-", r"\bglpat-[\w-]{16,}"),
-    _kind("slack_token", "xox", r"\bxox[abeprs]-[A-Za-z0-9-]{10,}"),
+    _kind("slack_token", "xox xapp-", r"\b(?:xox[abeprs]|xapp)-[A-Za-z0-9-]{10,}"),
+    _kind("slack_webhook", "hooks.slack.com", r"hooks\.slack\.com/\w{1,20}/(?P<s>[\w/-]{20,})"),
+    _kind("discord_webhook", "/api/webhooks/", r"/api/webhooks/\d{10,24}/(?P<s>[\w-]{30,})"),
+    _kind("sendgrid_key", "sg.", r"\bSG\.[\w-]{16,32}\.[\w-]{30,64}"),
+    _kind("pypi_token", "pypi-ag", r"\bpypi-Ag[\w-]{30,}"),
+    _kind("digitalocean_token", "_v1_", r"\bdo[opr]_v1_[a-f0-9]{64}"),
+    _kind("shopify_token", "shpat_ shpca_ shppa_ shpss_", r"\bshp(?:at|ca|pa|ss)_[A-Fa-f0-9]{32}"),
+    _kind("google_oauth_token", "ya29.", r"\bya29\.[\w-]{20,}"),
+    _kind("groq_key", "gsk_", r"\bgsk_[A-Za-z0-9]{32,}"),
+    _kind("xai_key", "xai-", r"\bxai-[A-Za-z0-9]{40,}"),
+    _kind("webhook_secret", "whsec_", r"\bwhsec_[A-Za-z0-9+/]{20,}=*"),
+    _kind("age_key", "age-secret-key-1", r"\bAGE-SECRET-KEY-1[A-Z0-9]{50,}", flags=re.IGNORECASE),
+    _kind("azure_storage_key", "accountkey=", r"\bAccountKey=(?P<s>[A-Za-z0-9+/]{40,}={0,2})", flags=re.IGNORECASE),
+    _kind("aws_signature", "x-amz-signature=", r"\bX-Amz-Signature=(?P<s>[0-9a-f]{64})", flags=re.IGNORECASE),
     _kind("stripe_key", "k_live_ k_test_", r"\b[spr]k_(?:live|test)_[A-Za-z0-9]{16,}"),
     _kind("huggingface_token", "hf_", r"\bhf_[A-Za-z0-9]{30,}"),
     _kind("npm_token", "npm_", r"\bnpm_[A-Za-z0-9]{36}"),
-    _kind("telegram_bot_token", ":aa", r"\b\d{8,10}:AA[\w-]{32,34}"),
+    _kind("telegram_bot_token", ":aa", r"(?:\b|(?<=bot))\d{8,10}:AA[\w-]{32,40}"),
     _kind(
         "discord_bot_token", "discord bot",
         r"\b[MNO][\w-]{23,25}\.[\w-]{6}\.[\w-]{27,40}\b", accept=lambda t: t.count(".") == 2,
     ),
     _kind("bearer_token", "bearer", r"\bbearer\s+(?P<s>[A-Za-z0-9._~+/-]{12,}=*)", flags=re.IGNORECASE),
+    _kind(
+        "bearer_token", "authorization",
+        rf"\bauthorization(?:{_QUOTE})?\s*[:=]\s*(?:{_QUOTE})?(?:token|bot|api-?key)\s+(?P<s>[\w.~+/-]{{12,}}=*)",
+        flags=re.IGNORECASE,
+    ),
     _kind(
         "basic_auth", "authorization",
         r"\bauthorization['\"]?\s*[:=]\s*['\"]?basic\s+(?P<s>[A-Za-z0-9+/]{8,}=*)", flags=re.IGNORECASE,
@@ -131,16 +160,60 @@ KINDS: Final = (
     ),
     _kind(
         "url_password", "://",
-        r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@'\"]{1,64}:(?P<s>[^\s:/@'\"]{3,128})@", guessable=True, flags=re.IGNORECASE,
+        r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@'\"]{0,64}:(?P<s>[^\s/'\"]{3,128})@", guessable=True, flags=re.IGNORECASE,
     ),
     _kind(
-        "assigned_secret", "passw passphrase secret token api_key apikey api-key access_key private_key credential",
-        r"(?<![A-Za-z0-9_])(?<!\[masked:)(?:[A-Za-z0-9]{1,40}[_-]){0,6}"
-        r"(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]key|private[_-]key|credentials?)"
-        r"(?:[_-](?:key|id|value|access[_-]key))?(?:\\?['\"])?"
-        r"(?:\s{0,3}(?::|=(?!=))\s{0,3}\\?(?P<q>['\"])(?P<a>(?:(?!\\?(?P=q))[^\n]){6,400})"
+        "assigned_secret", "passw passphrase secret token api_key apikey api-key access_key accesskey access-key"
+        " private_key privatekey private-key credential",
+        rf"(?<![A-Za-z0-9_])(?<!\[masked:){_PREFIX}"
+        r"(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?)"
+        rf"(?:[_-](?:key|id|value|access[_-]key))?(?:{_QUOTE})?"
+        r"(?:\s{0,3}(?::|=(?!=))\s{0,3}\\{0,15}(?P<q>['\"])(?P<a>(?:(?!\\{0,15}(?P=q))[^\n]){6,400})"
         rf"|=(?P<b>{_BARE}{{6,400}}+)(?!\()|\s{{0,3}}[:=]\s{{0,3}}(?P<c>(?={_BARE}{{0,400}}\d){_BARE}{{8,400}}+)(?!\())",
         guessable=True, accept=_secret_value, flags=re.IGNORECASE,
+    ),
+    _kind(
+        "assigned_secret", "_pass pwd",  # not PWD=/home/ada, the folder a shell is in, nor `PASS: a test`
+        rf"(?:(?<=[a-z0-9]_)pass|(?<![a-z0-9])pwd)(?:=|(?:{_QUOTE})\s?[:=]\s?)(?:{_QUOTE})?"
+        rf"(?![/~.]|[a-z]:)(?P<s>{_BARE}{{6,400}}+)(?!\()",
+        guessable=True, accept=_secret_value, flags=re.IGNORECASE,
+    ),
+    _kind(
+        "assigned_secret", "-token -secret -key",  # a header's value may be letters only
+        rf"(?<![\w-])x-(?:[a-z]{{1,20}}-){{0,3}}(?:token|secret|key)(?:{_QUOTE})?\s?:\s?(?:{_QUOTE})?"
+        rf"(?P<s>{_BARE}{{16,400}}+)(?!\()",
+        guessable=True, accept=_secret_value, flags=re.IGNORECASE,
+    ),
+    _kind(
+        "assigned_secret", "-pass -token -secret -api-key",  # an option and its value
+        r"(?<![\w-])--(?:[a-z0-9]{1,20}-){0,3}(?:password|passwd|pass|passphrase|token|secret|api-key)[ \t]{1,3}"
+        rf"(?:(?P<q>['\"])(?P<a>[^'\"\n]{{6,400}})(?P=q)|(?P<b>(?!-)(?={_BARE}{{0,400}}\d){_BARE}{{6,400}}+)(?!\())",
+        guessable=True, accept=_secret_value, flags=re.IGNORECASE,
+    ),
+    _kind(
+        "assigned_secret", "password> passwd> token> secret> api_key> apikey>",
+        r"<(?P<t>[\w:.-]{0,30}(?:password|passwd|token|secret|api_?key))>(?P<s>[^<>\s]{6,400})</(?P=t)>",
+        guessable=True, accept=_secret_value, flags=re.IGNORECASE,
+    ),
+    _kind(
+        "assigned_secret", "token passw secret api_key apikey credential",  # {"token": {"value": …}}, {"tokens": […]}
+        rf"(?:token|passw(?:or)?d|secret|api[_-]?key|credential)s?{_QUOTE}\s{{0,3}}:\s{{0,9}}"
+        rf"(?:\{{\s{{0,9}}{_QUOTE}(?:value|key|secret|token){_QUOTE}\s{{0,3}}:\s{{0,3}}{_QUOTE}"
+        r"(?P<a>[^\s'\"\\]{6,400})"
+        rf"|\[\s{{0,9}}{_QUOTE}(?P<b>{_LISTED}(?:{_QUOTE}\s{{0,3}},\s{{0,9}}{_QUOTE}{_LISTED}){{0,99}}){_QUOTE}\s{{0,9}}\])",
+        guessable=True, accept=_secret_value, flags=re.IGNORECASE,
+    ),
+    _kind(
+        "assigned_secret", "passw",  # a password of digits
+        r"passw(?:or)?d"
+        r"(?:(?P<e>\\{0,15}['\"])\s{0,3}:\s{0,3}(?P<n>[1-9]\d{5,19})(?=\s{0,9}[,}\]])"
+        rf"|(?:{_QUOTE})?\s?[:=]\s?(?:{_QUOTE})?(?P<s>\d{{6,20}})(?![\w.]))",
+        guessable=True, accept=lambda t: len(set(t)) > 2, flags=re.IGNORECASE,
+    ),
+    _kind(
+        "card", "card",
+        r"card(?:[_-]?(?:number|no))?(?P<e>\\{0,15}['\"])\s{0,3}:\s{0,3}(?P<n>\d{15,19})(?=\s{0,9}[,}\]])",
+        guessable=True, accept=_luhn, flags=re.IGNORECASE,
     ),
     _kind("iban", "", r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?\b", guessable=True, accept=_iban),
     _kind(
@@ -195,11 +268,11 @@ class Masker:
         return known
 
     def mask_value(self, value: Json) -> Json:
-        """A JSON value with the secrets in its strings replaced; keys and numbers are left alone."""
+        """A JSON value with the secrets in its strings replaced; so in its keys, and in numbers by their name."""
         if isinstance(value, str):
             return self.mask(value)
         if isinstance(value, dict):
-            return {key: self._field(key, item) for key, item in value.items()}
+            return {self.mask(key): self._field(key, item) for key, item in value.items()}
         if isinstance(value, list):
             return [self.mask_value(item) for item in value]
         return value
@@ -220,11 +293,25 @@ class Masker:
 
     def _field(self, key: str, value: Json) -> Json:
         """A field whose name says that its value is a secret, though the value alone does not."""
-        if isinstance(value, str) and value and self.mask(value) == value:
-            probe = f"{key}='{value}'"
-            if "\n" not in value and self._mask(probe)[0] != probe:
-                return self._placeholder("assigned_secret", value, guessable=True)
+        if isinstance(value, str):
+            return self._named(value, f"{key}='{value}'")
+        if isinstance(value, int) and value >= _SHORTEST_NUMBER:
+            kinds = self._mask(dumps({key: value}))[1]
+            return self._placeholder(kinds[0], str(value), guessable=True) if kinds else value
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            return [self._named(item, dumps({key: [item]})) for item in value]
+        if isinstance(value, dict) and len(value) == 1 and all(isinstance(item, str) for item in value.values()):
+            ((name, item),) = value.items()
+            if name.lower() in _VALUE_NAMES:
+                return {name: self._named(item, dumps({key: {name: item}}))}
         return self.mask_value(value)
+
+    def _named(self, value: str, probe: str) -> str:
+        """A text that is a secret when, as `probe` states it, its name says so."""
+        masked = self.mask(value)
+        if masked == value and value and "\n" not in value and Masker().mask(probe) != probe:
+            return self._placeholder("assigned_secret", value, guessable=True)
+        return masked
 
     def _mask(self, text: str) -> tuple[str, tuple[str, ...]]:
         lowered = text.lower()
@@ -239,7 +326,7 @@ class Masker:
 
             def replace(match: re.Match[str], kind: Kind = kind) -> str:
                 group = next(
-                    (name for name in ("s", "a", "b", "c") if name in match.re.groupindex and match[name]), None
+                    (name for name in ("s", "a", "b", "c", "n") if name in match.re.groupindex and match[name]), None
                 )
                 secret = match[group] if group else match[0]
                 if "[masked:" in match[0] or not kind.accept(secret):
@@ -248,6 +335,8 @@ class Masker:
                 start, end = match.span(group) if group else match.span()
                 whole = match.string
                 mark = self._placeholder(kind.name, secret, guessable=kind.guessable)
+                if group == "n":
+                    mark = f"{match['e']}{mark}{match['e']}"
                 return whole[match.start() : start] + mark + whole[end : match.end()]
 
             text = kind.pattern.sub(replace, text)
@@ -262,5 +351,7 @@ class Masker:
         return known
 
 
+_VALUE_NAMES: Final = frozenset({"value", "key", "secret", "token"})
+_SHORTEST_NUMBER: Final = 100_000
 _SHORTEST: Final = 8
 """Shorter texts hold no secret of these kinds. Characters."""

@@ -219,7 +219,7 @@ def _all(source: Source, disposition: str, rule: str) -> Counter[tuple[str, str]
 
 PROJECTION = Projection(
     name="trajectories",
-    version=3,
+    version=4,
     outputs=OUTPUTS,
     events=(),
     build=build,

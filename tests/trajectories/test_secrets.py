@@ -18,6 +18,19 @@ CANARIES = {
     "github_token": "ghp_Canary0123456789abcdefghijklmnopqrst",
     "gitlab_token": "glpat-Canary0123456789ab",
     "slack_token": "xoxb-1234567890-Canary0123",
+    "slack_webhook": "T00CANARY/B00CANARY/Canary0123456789abcdefgh",
+    "discord_webhook": "Canary0123456789abcdefghijklmnopqrstuvwxyz",
+    "sendgrid_key": "SG.Canary0123456789abcdef.Canary0123456789abcdefghijklmnopqrstuvwxyz0",
+    "pypi_token": "pypi-AgEIcHlwaS5vcmcCanary0123456789abcdef",
+    "digitalocean_token": "dop_v1_" + "0123456789abcdef" * 4,
+    "shopify_token": "shpat_" + "0123456789abcdef" * 2,
+    "google_oauth_token": "ya29.a0Canary0123456789abcdef",
+    "groq_key": "gsk_Canary0123456789abcdefghijklmnopqrstuvwx",
+    "xai_key": "xai-Canary0123456789abcdefghijklmnopqrstuvwxyz0123",
+    "webhook_secret": "whsec_Canary0123456789abcdef",
+    "age_key": "AGE-SECRET-KEY-1" + "QPZRY9X8GF" * 6,
+    "azure_storage_key": "Canary0123456789" * 5 + "abcdef==",
+    "aws_signature": "0123456789abcdef" * 4,
     "stripe_key": "sk_live_Canary0123456789abcd",
     "huggingface_token": "hf_Canary0123456789abcdefghijklmnop",
     "npm_token": "npm_Canary0123456789abcdefghijklmnopqrst",
@@ -36,6 +49,10 @@ CANARIES = {
 }
 AROUND = {
     "discord_bot_token": "discord: {}",
+    "slack_webhook": "https://hooks.slack.com/services/{}",
+    "discord_webhook": "https://discord.com/api/webhooks/123456789012345678/{}",
+    "azure_storage_key": "AccountName=x;AccountKey={}",
+    "aws_signature": "https://b.s3.amazonaws.com/k?X-Amz-Expires=60&X-Amz-Signature={}",
     "bearer_token": "Authorization: Bearer {}",
     "basic_auth": "Authorization: Basic {}",
     "cookie": "Set-Cookie: {}",
@@ -95,10 +112,80 @@ def test_one_secret_has_one_mark_everywhere() -> None:
         "see https://docs.openclaw.ai/a:b",
         "Exception: (404) 200-1",
         "secrets: the quick brown fox",
+        "tokenize=whitespace1, tokenizer: cl100k_base1",
+        "use --password to give one; --token TOKEN takes yours; --token-limit 4096",
+        "a password policy: minimum length 12345",
+        '{"total_tokens": 123456789, "max_tokens": 4096, "totalTokens": 1234567}',
+        '{"tokens": ["encyclopedia", "dictionary"], "token": {"count": "1234567"}}',
+        "PWD=/home/ada/project1 OLDPWD=/home/ada1",
+        "PASS: test_login_works1",
+        "pwd=$(pwd) and first_pass=true",
+        "<token>user</token> <total_tokens>123456</total_tokens>",
+        "x-key: short",
+        "secretary: miss.jones1234",
+        "see http://localhost:3000/a and bot123456789",
+        '{"cardinality": 4111111111111111, "password_age": 12345678}',
+        "password='get_password(user)'",
     ],
 )
 def test_what_only_looks_like_a_secret_is_left_alone(text: str) -> None:
     assert Masker().mask_with_kinds(text) == (text, ())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://api.telegram.org/bot123456789:AA-canary-abcdefghijklmnopqrstuvwx/getMe",
+        '{"clientSecret":"a-canary-0123456789"}',
+        '{"accessToken": "a-canary-0123456789"}',
+        "refreshToken=a-canary-0123456789",
+        "const botToken = 'a-canary-0123456789'",
+        "//registry.npmjs.org/:_authToken=a-canary-0123456789",
+        "PGPASSWORD=a-canary-x psql",
+        "DB_PASS=a-canary-x",
+        '{"db_pass": "a-canary-x"}',
+        "pwd=a-canary-x",
+        "SECRET_KEY='a-canary-insecure(1234)'",
+        "redis://:a-canary-x@cache:6379",
+        "postgres://u:a-can:ary-a@canary-x@db/x",
+        "-----BEGIN PGP PRIVATE KEY BLOCK-----\na-canary\n-----END PGP PRIVATE KEY BLOCK-----",
+        "authorization: token a-canary-0123456789",
+        "x-auth-token: a-canary-letters-only",
+        "login --password a-canary-1",
+        "login --token 'a-canary-x'",
+        "<password>a-canary-x</password>",
+        '{"token":{"value":"a-canary-x"}}',
+        '{"access_tokens":["a-canary-1","a-canary-2"]}',
+        '{\\\\\\"password\\\\\\":\\\\\\"a-canary-x\\\\\\"}',
+        "xapp-1-A0123-123456-a-canary-0123456789",
+    ],
+)
+def test_no_spelling_of_a_covered_kind_is_missed(text: str) -> None:
+    once = Masker().mask(text)
+    assert "canary" not in once and "[masked:" in once
+    assert Masker().mask(once) == once
+    assert "canary" not in Masker().mask_json({"output": text})
+
+
+@pytest.mark.parametrize(
+    "text", ['{"password":12345678}', '{"a": {"card":4111111111111111}}', '{"db_password": 12345678, "n": 1}']
+)
+def test_named_numbers_are_masked_and_json_stays_json(text: str) -> None:
+    for masked in (Masker().mask(text), Masker().mask_json_text(text), Masker().mask_json({"x": text})):
+        assert json.loads(masked) and "[masked:" in masked and "1234567" not in masked and "41111" not in masked
+    assert Masker().mask("password=12345678 password: 87654321") == (
+        "password=[masked:assigned_secret:1] password: [masked:assigned_secret:2]"
+    )
+
+
+def test_secrets_inside_a_named_field_and_in_keys_are_masked() -> None:
+    value = {
+        "token": {"value": "a-canary-x"}, "access_tokens": ["a-canary-1", "a-canary-2"], "password": 12345678,
+        CANARIES["anthropic_key"]: 1, "usage": {"total_tokens": 12345678},
+    }  # fmt: skip
+    text = Masker().mask_json(value)
+    assert "canary" not in text.lower() and json.loads(text)["usage"] == {"total_tokens": 12345678}
+    assert json.loads(text)["password"].startswith("[masked:") and len(json.loads(text)["access_tokens"]) == 2
 
 
 def test_fields_named_like_secrets_are_masked_by_their_name() -> None:
