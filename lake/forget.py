@@ -139,12 +139,13 @@ def forget(lake: Lake, source_id: str, *, reason: str, actor: str, projections: 
     """
     if effects_forbidden.get():
         raise ReplayError("a projection tried to forget a source; projections must be pure functions of the log")
-    attempts = _over_attempts(lake, source_id)
+    begun = _tombstone(lake, source_id) or {}
+    attempts = sorted({*_over_attempts(lake, source_id), *begun.get("attempts", ())})
     lake.commit()
     with committing(lake.store):  # nobody names a blob between the look and its removal
         tombstone = _tombstone(lake, source_id)
         if tombstone is None:
-            tombstone = _state(lake, source_id, reason, actor)
+            tombstone = _state(lake, source_id, reason, actor, attempts)
         blobs = sorted(_unnamed(lake, source_id, {entry["sha256"]: entry["size"] for entry in tombstone["blobs"]}))
         _delete(lake, "raw_records", [f"source_id = {literal(source_id)}"])
         _delete(lake, "blobs", _any_of(blobs))
@@ -186,8 +187,8 @@ def _tombstone(lake: Lake, source_id: str) -> Json:
     return None
 
 
-def _state(lake: Lake, source_id: str, reason: str, actor: str) -> dict[str, Json]:
-    """Write the tombstone before anything goes."""
+def _state(lake: Lake, source_id: str, reason: str, actor: str, attempts: Sequence[str]) -> dict[str, Json]:
+    """Write the tombstone before anything goes: once the rows went, only it knows the attempts and blobs."""
     versions = [
         {"version": version, "records": records, "bytes": size, "sha256": sha256_hex("\n".join(shas))}
         for version, records, size, shas in lake.now().fetch(
@@ -204,6 +205,7 @@ def _state(lake: Lake, source_id: str, reason: str, actor: str) -> dict[str, Jso
         "reason": reason,
         "actor": actor,
         "versions": versions,
+        "attempts": list(attempts),
         "blobs": [{"sha256": sha, "size": size} for sha, size in sorted(_unnamed(lake, source_id).items())],
         "checkpoints": _trained_on(lake, source_id),
     }

@@ -104,6 +104,30 @@ def test_goes_on_after_a_kill(filled: Lake, monkeypatch: pytest.MonkeyPatch) -> 
     assert not list(files_with(filled.root, SECRET))
 
 
+def test_attempts_folder_goes_when_the_rows_went_before_a_kill(empty: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    attempt = "a" * 20
+    folder = empty.root / "attempts" / attempt
+    folder.mkdir(parents=True)
+    (folder / "s.jsonl").write_bytes(SECRET)
+    with empty.spool("tests") as spool:
+        stream = spool.stream("attempt", attempt)
+        stream.emit("attempt.planned", {"attempt_id": attempt})
+        stream.emit("attempt.ended", {"attempt_id": attempt})
+    empty.append_raw(OTHER, 0, [{**raw_rows(0)[0], "position": 0, "raw": SECRET, "attempt_id": attempt}])
+    empty.commit()
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lake.leftovers.remove_objects", killed)
+    with pytest.raises(KeyboardInterrupt):
+        forget(empty, OTHER, reason="first", actor="tests")
+    monkeypatch.undo()
+    assert folder.exists()
+    forget(lake.open(empty.root), OTHER, reason="second", actor="tests")
+    assert not folder.exists() and not list(files_with(empty.root, SECRET))
+
+
 def test_unknown_source_says_so(filled: Lake) -> None:
     with pytest.raises(UsageError, match="there is no source 'x'"):
         forget(filled, "x", reason="r", actor="tests")
