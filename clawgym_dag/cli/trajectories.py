@@ -11,6 +11,7 @@ from typing import Literal
 import click
 
 import lake
+import sql
 from clawgym_dag.cli.framework import as_of_option, command, json_option, lake_option, limit_option
 from clawgym_dag.cli.output import print_json, print_record, print_rows
 from clawgym_dag.cli.read import Row, find, query
@@ -48,16 +49,33 @@ def list_(
     as_json: bool,
 ) -> None:
     """List trajectories with their size, score and the filter's decision."""
-    rows = query(
-        lake.open(lake_path, create=False),
-        "select trajectory_id, task_id, policy, class, turns, tool_calls, tool_errors, text_tokens, score_code,"
-        " sft_decision, sft_reason from trajectory_overview where ($policy is null or contains(policy, $policy))"
+    opened = lake.open(lake_path, create=False)
+    found = query(
+        opened,
+        "select trajectory_id, task_id, model, policy, class, turns, tool_calls, tool_errors, started_at, text_tokens,"
+        " score_code, sft_decision, sft_reason from trajectory_overview"
+        " where ($policy is null or contains(policy, $policy))"
         " and ($task is null or contains(task_id, $task)) and ($class is null or class = $class)"
-        " order by task_id, policy, trajectory_id limit $limit",
+        " order by task_id, policy, started_at desc, trajectory_id limit $limit",
         {"policy": policy, "task": task, "class": class_, "limit": limit},
         as_of=as_of,
     )
+    ids = [row["trajectory_id"] for row in found]
+    labels = {
+        row["trajectory_id"]: row["label"]
+        for row in query(opened, sql.load("trajectories/labels"), {"ids": ids}, as_of=as_of)
+    }
+    rows = [{"trajectory_id": row["trajectory_id"], "label": labels[row["trajectory_id"]], **row} for row in found]
+    if not as_json:
+        told = [name for name in rows[0] if name != "task_id" and tells(name, rows)] if rows else []
+        rows = [{name: row[name] for name in told} for row in rows]
     print_rows(rows, as_json, empty="no such trajectory; `clawgym lake ingest` or `clawgym rollouts run` brings some")
+
+
+def tells(column: str, rows: list[Row]) -> bool:
+    """Whether a column of the table says anything of any row."""
+    nothing = (None, "external log") if column == "policy" else (None,)
+    return any(row[column] not in nothing for row in rows)
 
 
 @command(

@@ -1,6 +1,7 @@
--- A trajectory with the attempt, task and verdict it belongs to; logs of others have none of these.
+-- A trajectory with the attempt, task and verdict it belongs to; an external log has none of these.
 -- grain: one trajectory; key: trajectory_id
--- inputs: trajectories, attempts, tasks, verdicts, sft_decisions
+-- label: the task, else the first words of the first user message, else the session; it reads text, so ask for it by id
+-- inputs: trajectories, steps, attempts, tasks, verdicts, sft_decisions
 create or replace view trajectory_overview as
 with latest as (
     select attempt_id, verdict_id, status, score_code, score, checks_passed, checks_total from verdicts where is_latest
@@ -11,9 +12,19 @@ select
     trajectories.source_id,
     trajectories.attempt_id,
     trajectories.branch,
+    coalesce(
+        trajectories.task_id,
+        (
+            select nullif(left(trim(regexp_replace(arg_min(steps.text, steps.step), '\s+', ' ', 'g')), 60), '')
+            from steps
+            where steps.trajectory_id = trajectories.trajectory_id and steps.role = 'user'
+        ),
+        trajectories.session_id
+    ) as label,
+    trajectories.model,
     trajectories.class,
-    coalesce(trajectories.policy, 'log of others') as policy,
-    coalesce(attempts.policy_kind, 'log of others') as policy_kind,
+    coalesce(trajectories.policy, 'external log') as policy,
+    coalesce(attempts.policy_kind, 'external log') as policy_kind,
     attempts.purpose,
     attempts.batch,
     attempts.counted,

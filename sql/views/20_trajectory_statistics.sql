@@ -42,7 +42,7 @@ summary as (
         median(figure) as median,
         quantile_cont(figure, 0.9) as p90,
         case when count(*) > 1 then 1.96 * stddev_samp(figure) / sqrt(count(*)) end as margin,
-        string_agg(distinct coalesce(policy, 'log of others'), ', ' order by coalesce(policy, 'log of others')) as policies
+        string_agg(distinct coalesce(policy, 'external log'), ', ' order by coalesce(policy, 'external log')) as policies
     from figures
     group by population, position, measure
 )

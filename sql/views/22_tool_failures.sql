@@ -32,7 +32,7 @@ select
     following.trajectory_id,
     following.step,
     following.call_index,
-    coalesce(trajectories.policy, 'log of others') as policy,
+    coalesce(trajectories.policy, 'external log: ' || coalesce(trajectories.model, 'unknown model')) as policy,
     following.tool,
     following.target,
     following.error_source,

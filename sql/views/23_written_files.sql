@@ -31,7 +31,7 @@ looks as (
 )
 select
     writes.trajectory_id,
-    coalesce(trajectories.policy, 'log of others') as policy,
+    coalesce(trajectories.policy, 'external log: ' || coalesce(trajectories.model, 'unknown model')) as policy,
     writes.path,
     writes.writes,
     writes.last_write,

@@ -1,15 +1,17 @@
--- How each policy works: errors, recovery, looking at its own product, repeating itself.
+-- How each policy works: errors, recovery, looking at its own product, repeating itself; external logs by model.
 -- grain: one policy; key: policy
 -- inputs: trajectories, tool_calls, tool_failures, written_files
 -- Each rate stands beside its denominator: errors / answered, recovered / failures_with_target, went_on / errors, verified / written,
 -- repeated / calls (repeated: byte-equal to the call before it in the trajectory). Definitions are this project's own.
 create or replace view behaviour as
 with runs as (
-    select coalesce(policy, 'log of others') as policy, count(*) as trajectories from trajectories group by 1
+    select coalesce(policy, 'external log: ' || coalesce(model, 'unknown model')) as policy, count(*) as trajectories
+    from trajectories
+    group by 1
 ),
 ordered as (
     select
-        coalesce(trajectories.policy, 'log of others') as policy,
+        coalesce(trajectories.policy, 'external log: ' || coalesce(trajectories.model, 'unknown model')) as policy,
         tool_calls.is_error,
         (tool_calls.tool, tool_calls.arguments) = lag((tool_calls.tool, tool_calls.arguments)) over (
             partition by tool_calls.trajectory_id order by tool_calls.step, tool_calls.call_index

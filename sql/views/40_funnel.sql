@@ -46,7 +46,7 @@ select
         format(
             '{:,} counted, {:,} ended by infrastructure; policies: {}', counted, infrastructure, coalesce(policy_kinds, 'none')
         ),
-        format('{:,} of our attempts, {:,} from logs of others', trajectories - foreign_trajectories, foreign_trajectories),
+        format('{:,} of our attempts, {:,} from external logs', trajectories - foreign_trajectories, foreign_trajectories),
         format('{:,} without a score (verifier or judge)', unscored),
         format('{:,} train, {:,} validation', train_examples, examples - train_examples),
         format('{:,} trained, {:,} initial', trained, checkpoints - trained),

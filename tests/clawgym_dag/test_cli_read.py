@@ -46,6 +46,18 @@ def test_limit_and_filters(call: Call, mini: Path) -> None:
     assert (empty.code, empty.out) == (0, "no attempt is so; `clawgym rollouts run` runs some\n")
 
 
+def test_own_logs_are_recognised(call: Call, mini: Path) -> None:
+    """A line of an external log says what was asked of which model, and has no column that says nothing."""
+    every = call("trajectories", "list", "--policy", "external log")
+    rows = json.loads(call("trajectories", "list", "--policy", "external log", "--json").out)
+    assert rows
+    assert all(row["label"] and row["model"] and row["task_id"] is None for row in rows)
+    names = every.out.splitlines()[0].split()
+    assert names[:4] == ["trajectory_id", "label", "model", "class"]
+    assert not {"task_id", "policy", "score_code"} & set(names)
+    assert "policy" in call("trajectories", "list").out.splitlines()[0].split()
+
+
 @pytest.mark.parametrize("noun", ["rollouts", "tasks", "verdicts"])
 def test_a_list_that_is_cut_says_so(noun: str, call: Call, mini: Path) -> None:
     cut = call(noun, "list", "--limit", "2")

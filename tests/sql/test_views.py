@@ -29,7 +29,29 @@ def calls_by_trajectory(lake: Lake) -> dict[str, list[Row]]:
 
 
 def policy_of(lake: Lake) -> dict[str, str]:
-    return {row["trajectory_id"]: row["policy"] or "log of others" for row in lake.rows("trajectories")}
+    return {row["trajectory_id"]: row["policy"] or f"external log: {row['model']}" for row in lake.rows("trajectories")}
+
+
+def test_a_label_is_the_task_or_the_first_words_of_the_user(mini: Lake) -> None:
+    said: dict[str, str] = {}
+    for step in sorted(mini.rows("steps"), key=lambda s: (s["trajectory_id"], s["step"])):
+        if step["role"] == "user":
+            said.setdefault(step["trajectory_id"], " ".join(step["text"].split())[:60])
+    found = {row["trajectory_id"]: row for row in rows(mini, "trajectory_overview")}
+    external = [row for row in mini.rows("trajectories") if row["attempt_id"] is None]
+    assert external
+    for row in mini.rows("trajectories"):
+        label = row["task_id"] or said.get(row["trajectory_id"]) or row["session_id"]
+        assert (found[row["trajectory_id"]]["label"], found[row["trajectory_id"]]["model"]) == (label, row["model"])
+    assert {found[row["trajectory_id"]]["policy"] for row in external} == {"external log"}
+
+
+def test_external_logs_are_grouped_by_model(mini: Lake) -> None:
+    models = {f"external log: {row['model']}" for row in mini.rows("trajectories") if row["policy"] is None}
+    assert models
+    assert {row["policy"] for row in rows(mini, "behaviour") if row["policy"].startswith("external log")} == models
+    policy, called = policy_of(mini), calls_by_trajectory(mini)
+    assert {row["policy"] for row in rows(mini, "phase_mix")} == {policy[trajectory] for trajectory in called}
 
 
 def test_statistics_have_n_interval_and_the_papers_figures(mini: Lake) -> None:

@@ -28,7 +28,7 @@ class Contents:
     def add(self, split: str, item: Item) -> None:
         """Count one."""
         self.splits[split] += 1
-        self.policies[str(item.row["policy"] or "log of others"), str(item.row["policy_kind"])] += 1
+        self.policies[str(item.row["policy"] or "external log"), str(item.row["policy_kind"])] += 1
         self.licences[str(item.row["licence"] or "not stated")] += 1
 
 
