@@ -17,7 +17,7 @@ from lake.environment import load_environment
 from lake.errors import ClawGymError, SetupError, UsageError
 from lake.network import SHORTEST_TOKEN, is_loopback
 
-APP = Path(__file__).with_name("app.py")
+APP = Path(__file__).with_name("guarded.py")
 
 SETTINGS = {
     "server.headless": "true",

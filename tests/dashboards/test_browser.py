@@ -5,6 +5,7 @@ Pictures go to the folder named by `CLAWGYM_SHOTS`, else to pytest's temporary f
 
 from __future__ import annotations
 
+import http.client
 import os
 import socket
 import subprocess
@@ -34,6 +35,14 @@ FLAGS = (
     "--no-first-run",
 )
 
+UPGRADE = {
+    "Connection": "Upgrade",
+    "Upgrade": "websocket",
+    "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+}
+"""Headers that ask for a WebSocket."""
+
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(not CHROMIUM, reason="no Chromium here: apt-get install chromium, or set CLAWGYM_CHROMIUM"),
@@ -60,6 +69,24 @@ def address(mini: Lake) -> Iterator[str]:
     finally:
         server.terminate()
         server.wait(timeout=20)
+
+
+def test_a_page_of_elsewhere_does_not_get_at_the_pages(address: str) -> None:
+    elsewhere = {"Host": "evil.example"}, {"Origin": "http://evil.example"}
+    for path, more in (("/", {}), ("/_stcore/health", {}), ("/_stcore/stream", UPGRADE)):
+        for headers in elsewhere:
+            assert answered(address, path, {**more, **headers}) == 403
+    assert answered(address, "/_stcore/stream", {**UPGRADE, "Origin": address}) == 101
+
+
+def answered(address: str, path: str, headers: dict[str, str]) -> int:
+    """The status of an answer; unlike urllib this keeps `Connection: Upgrade`."""
+    connection = http.client.HTTPConnection(address.removeprefix("http://"), timeout=20)
+    try:
+        connection.request("GET", path, headers=headers)
+        return connection.getresponse().status
+    finally:
+        connection.close()
 
 
 @pytest.fixture(scope="module")
