@@ -40,7 +40,7 @@ def require_free(port: int, advice: str) -> None:
 
 def command(port: int) -> list[str]:
     """Command line of Dagster's UI."""
-    return [sys.executable, "-m", "dagster", "dev", "-m", "clawgym_dag", "-h", HOST, "-p", str(port)]
+    return [sys.executable, "-m", "clawgym_dag.guarded", "dev", "-m", "clawgym_dag", "-h", HOST, "-p", str(port)]
 
 
 def main(arguments: list[str] | None = None) -> int:

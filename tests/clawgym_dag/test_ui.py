@@ -22,13 +22,14 @@ import pytest
 import lake
 from assets.dagster_plots import PLOTS
 from clawgym_dag.definitions import build_defs
+from clawgym_dag.guarded import guarded_parts
 from clawgym_dag.instance import open_instance
 from clawgym_dag.jobs import STAGES_OF_JOB
 from clawgym_dag.resources import LakeResource, ProfileResource
 from clawgym_dag.serve import command
 from tests.clawgym_dag import golden
 from tests.clawgym_dag.test_sensors import session
-from tests.dashboards.test_browser import CHROMIUM, FLAGS
+from tests.dashboards.test_browser import CHROMIUM, FLAGS, UPGRADE, answered
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -176,6 +177,24 @@ def test_keeps_its_runs_beside_the_lake_and_reports_to_nobody(root: Path, port: 
     assert "telemetry:\n  enabled: false" in settings
     assert (root / "dagster" / "history").is_dir()
     assert ask(port, "{ shouldShowNux }") == {"shouldShowNux": False}
+
+
+@pytest.mark.parametrize(
+    ("path", "headers"),
+    [
+        ("/", {"Host": "evil.example"}),
+        ("/graphql?query=%7Bversion%7D", {}),
+        ("/graphql", {**UPGRADE, "Origin": "http://evil.example"}),
+    ],
+)
+def test_a_page_of_elsewhere_starts_nothing(port: int, path: str, headers: dict[str, str]) -> None:
+    assert answered(f"http://127.0.0.1:{port}", path, headers) == 403
+
+
+def test_only_the_command_of_the_ui_is_replaced() -> None:
+    asked = ["python", "-m", "dagster_webserver", "--port", "1"]
+    assert guarded_parts(asked) == ["python", "-m", "clawgym_dag.guarded", "webserver", "--port", "1"]
+    assert guarded_parts(["python", "-m", "dagster._daemon", "run"]) == ["python", "-m", "dagster._daemon", "run"]
 
 
 def test_port_in_use_is_one_line(root: Path, port: int) -> None:
