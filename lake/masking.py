@@ -112,8 +112,8 @@ KINDS: Final = (
         r"(?:-----END [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----|\Z)", flags=re.DOTALL,
     ),
     _kind("jwt", "eyj", r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"),
-    _kind("anthropic_key", "sk-ant-", r"\bsk-ant-[\w-]{16,}"),
-    _kind("openai_key", "sk-", r"\bsk-(?!ant-)[A-Za-z0-9][\w-]{18,}"),
+    _kind("anthropic_key", "sk-ant-", r"(?<![A-Za-z0-9])sk-ant-[\w-]{16,}"),
+    _kind("openai_key", "sk-", r"(?<![A-Za-z0-9])sk-(?!ant-)[A-Za-z0-9][\w-]{18,}"),
     _kind("aws_access_key", "akia asia", r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
     _kind("google_api_key", "aiza", r"\bAIza[\w-]{35}"),
     _kind(
@@ -267,6 +267,11 @@ class Masker:
             known = self._done[text] = self._mask(text)
         return known
 
+    def mask_name(self, name: str) -> str:
+        """A name or id with its secrets replaced; digits of an id are no card or phone number."""
+        masked, kinds = self.mask_with_kinds(name) if len(name) >= _SHORTEST else (name, ())
+        return name if _IDS.issuperset(kinds) else masked
+
     def mask_value(self, value: Json) -> Json:
         """A JSON value with the secrets in its strings replaced; so in its keys, and in numbers by their name."""
         if isinstance(value, str):
@@ -351,6 +356,8 @@ class Masker:
         return known
 
 
+_IDS: Final = frozenset({"card", "iban", "phone", "phone_local"})
+"""Kinds that an id made of digits looks like by chance."""
 _VALUE_NAMES: Final = frozenset({"value", "key", "secret", "token"})
 _SHORTEST_NUMBER: Final = 100_000
 _SHORTEST: Final = 8

@@ -125,6 +125,13 @@ class Renderer:
                 findings.add(step.at, SECRET, f"{kind} × {count}")
         return masked
 
+    def _name(self, name: str | None) -> str | None:
+        """A name or an id of the log, which is no place for a secret, so only what is one by its own form is masked.
+
+        Digits are ids here, not cards or phones.
+        """
+        return name if name is None else self.masker.mask_name(name)
+
     def _step(self, branch: CleanBranch, number: int, step: Step, findings: Findings | None) -> None:
         self.rows["steps"].append(
             {
@@ -134,14 +141,14 @@ class Renderer:
                 "text": self._mask(step, step.text, findings),
                 "thinking": self._mask(step, step.thinking, findings) if step.thinking else None,
                 "call_count": len(step.calls),
-                "tool_call_id": step.tool_call_id,
+                "tool_call_id": self._name(step.tool_call_id),
                 "is_error": step.is_error,
-                "stop_reason": step.stop_reason,
-                "model": step.model,
-                "response_id": step.response_id,
+                "stop_reason": self._name(step.stop_reason),
+                "model": self._name(step.model),
+                "response_id": self._name(step.response_id),
                 "input_tokens": step.input_tokens,
                 "output_tokens": step.output_tokens,
-                "usage": step.usage,
+                "usage": None if step.usage is None else self.masker.mask_json_text(step.usage),
                 "in_messages": step.spoken,
                 "copied_context": step.context,
                 "ts": step.ts,
@@ -155,14 +162,14 @@ class Renderer:
             result = call.result
             arguments = self.masker.mask_json(call.arguments)
             if arguments != dumps(call.arguments):
-                findings.add(step.at, SECRET, f"in arguments of {call.name}"[:80])
+                findings.add(step.at, SECRET, f"in arguments of {self._name(call.name)}"[:80])
             self.rows["tool_calls"].append(
                 {
                     "trajectory_id": branch.trajectory_id,
                     "step": number,
                     "call_index": index,
-                    "tool_call_id": call.id,
-                    "tool": call.name,
+                    "tool_call_id": self._name(call.id),
+                    "tool": self._name(call.name),
                     "arguments": arguments,
                     "phase": call.phase,
                     "target": None if call.target is None else self.masker.mask(call.target),
@@ -197,7 +204,7 @@ class Renderer:
                 "policy": attempt.get("policy"),
                 "branch": branch.branch,
                 "class": branch.class_,
-                "model": models.most_common(1)[0][0] if models else None,
+                "model": self._name(models.most_common(1)[0][0]) if models else None,
                 "turns": len(answers),
                 "user_turns": sum(step.role == "user" for step in own),
                 "tool_calls": len(calls),
@@ -210,7 +217,7 @@ class Renderer:
                 "ended_at": branch.ended_at,
                 "messages": "[" + ",".join(map(dumps, messages)) + "]",
                 "tools": None if stated.tools is None else self.masker.mask_json(stated.tools),
-                "harness": stated.harness,
+                "harness": self._name(stated.harness),
                 "context_differs": context.differs(branch),
                 "rules": sorted(rules),
                 "secrets_masked": self.masker.count - before,
@@ -219,12 +226,15 @@ class Renderer:
 
     def _message(self, message: dict[str, Json]) -> dict[str, Json]:
         masked = {**message, "content": self.masker.mask(message["content"])}
+        if "tool_call_id" in message:
+            masked["tool_call_id"] = self._name(message["tool_call_id"])
         if "tool_calls" in message:
             masked["tool_calls"] = [
                 {
                     **call,
+                    "id": self._name(call["id"]),
                     "function": {
-                        "name": call["function"]["name"],
+                        "name": self._name(call["function"]["name"]),
                         "arguments": self.masker.mask_json_text(call["function"]["arguments"]),
                     },
                 }
@@ -254,9 +264,9 @@ class Renderer:
                     "transient_messages": len(call.messages) - call.stable,
                     "prompt_messages": "[" + ",".join(texts[number] for number in call.messages) + "]",
                     **self._completion(call),
-                    "finish_reason": call.finish_reason,
+                    "finish_reason": self._name(call.finish_reason),
                     "status": call.status,
-                    "response_id": call.response_id,
+                    "response_id": self._name(call.response_id),
                     "record_key": call.at.key,
                 }
             )

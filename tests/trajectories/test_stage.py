@@ -177,6 +177,30 @@ def test_no_canary_is_in_any_table(tmp_path: Path) -> None:
     assert report[0][0] >= len(CANARIES)
 
 
+def test_secrets_in_names_ids_keys_and_usage_are_masked(tmp_path: Path) -> None:
+    key = CANARIES["anthropic_key"]
+    s = Session("names")
+    s.user("go")
+    s.assistant(
+        "", (f"c_{key} ", f"exec {key}", {key: 1}), model=f"m {key}", stopReason=f"toolUse {key}", responseId=key,
+        usage={"input": 1, "output": 1, "note": key},
+    )  # fmt: skip
+    s.result(f"c_{key} ", toolName=f"exec {key}")
+    s.assistant("", ("call_4111111111111111", "exec", {}))
+    s.result("call_4111111111111111")
+    (tmp_path / "s.jsonl").write_bytes(b"\n".join(s.lines()) + b"\n")
+    made = context(tmp_path)
+    ingest_paths(made, [tmp_path / "s.jsonl"])
+    build(made.lake)
+    for name in TABLES:
+        assert name == "raw_records" or key not in json.dumps(made.lake.rows(name), default=str), name
+    calls = made.lake.rows("tool_calls")
+    assert "[masked:anthropic_key:" in calls[0]["tool"] + calls[0]["arguments"] and calls[0]["result_step"] is not None
+    assert "call_4111111111111111" in {call["tool_call_id"] for call in calls}, "an id of digits is no card"
+    messages = json.loads(made.lake.rows("trajectories")[0]["messages"])
+    assert messages[1]["tool_calls"][0]["id"] == messages[2]["tool_call_id"] == calls[0]["tool_call_id"]
+
+
 def test_c14_a_history_copied_into_another_file_is_counted_once(tmp_path: Path) -> None:
     first = Session("first")
     first.user("go")
