@@ -166,6 +166,23 @@ def test_the_report_adds_up_and_names_its_files(name: str, built: Context, expor
     assert stated["snapshot_id"] in snapshots and stated["filters"] == {}
 
 
+def test_an_export_takes_no_file_of_others(built: Context, tmp_path: Path) -> None:
+    theirs = [tmp_path / ".x.jsonl.part", tmp_path / ".x.jsonl.replaced"]
+    for folder in theirs:
+        folder.mkdir()
+        (folder / "letter.txt").write_text("dear")
+    (tmp_path / "y.jsonl.report.json").write_text('{"theirs": 1}')
+    for force in (False, True):
+        with pytest.raises(UsageError, match=r"y\.jsonl\.report\.json is no report"):
+            export(built.lake, tmp_path / "y.jsonl", force=force)
+    assert (tmp_path / "y.jsonl.report.json").read_text() == '{"theirs": 1}' and not (tmp_path / "y.jsonl").exists()
+    export(built.lake, tmp_path / "x.jsonl")
+    export(built.lake, tmp_path / "x.jsonl", force=True)
+    assert all((folder / "letter.txt").read_text() == "dear" for folder in theirs)
+    names = {".x.jsonl.part", ".x.jsonl.replaced", "x.jsonl", "x.jsonl.report.json", "y.jsonl.report.json"}
+    assert {path.name for path in tmp_path.iterdir()} == names
+
+
 def test_an_export_is_never_written_over_anything_else(built: Context, tmp_path: Path) -> None:
     for name in ("trl.jsonl", "atif"):
         target = tmp_path / name

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -40,11 +41,14 @@ def write(target: Path, fill: Callable[[Path], dict[str, Json]], *, force: bool)
         UsageError: it is there and `force` is false, it is no earlier export, or it cannot be written.
     """
     _check(target, force=force)
-    part = target.with_name(f".{target.name}.part")
+    unique = secrets.token_hex(8)  # two exports to one place at once, or files of others, share no name
+    part = target.with_name(f".{target.name}.{unique}.part")
     try:
-        _remove(part)
         report = fill(part)
         report["files"] = {name: _digest(path) for name, path in _files(part, target.name).items()}
+        beside = target.with_name(f"{target.name}.{REPORT}")
+        if part.is_file() and beside.exists() and not _exported(beside):
+            raise UsageError(f"{beside} is no report of an export, so it is not replaced; name another file")
         described = report_path(part)
         described.write_text(json.dumps(report, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
         for path in (*_files(part, target.name).values(), described):
@@ -60,9 +64,8 @@ def write(target: Path, fill: Callable[[Path], dict[str, Json]], *, force: bool)
 
 def _swap(part: Path, described: Path, target: Path) -> None:
     """Put what is written in its place; a kill in between leaves the old export, whole, under a hidden name."""
-    replaced = target.with_name(f".{target.name}.replaced")
+    replaced = part.with_suffix(".replaced")
     if target.is_dir():
-        _remove(replaced)
         target.replace(replaced)
     folder = part.is_dir()
     part.replace(target)
