@@ -38,6 +38,8 @@ class NewBlob:
     size: int
     mime: str
     read: Callable[[], bytes]
+    pieces: Callable[[], Iterable[bytes]] | None = None
+    """Gives the same a part at a time, where it is too large to hold."""
 
 
 def from_bytes(data: bytes, mime: str = "application/octet-stream") -> NewBlob:
@@ -117,7 +119,8 @@ def _write_object(objects: Path, blob: NewBlob) -> str:
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = target.with_name(f"{blob.sha256}.{os.getpid()}.tmp")
         with temporary.open("wb") as file:
-            file.write(blob.read())
+            for piece in (blob.read(),) if blob.pieces is None else blob.pieces():
+                file.write(piece)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(target)

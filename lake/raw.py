@@ -56,6 +56,8 @@ class Batch:
     and `raw_size` say where they are."""
     same: Mapping[str, Json]
     """Columns that have one value for all records of the batch."""
+    large: Sequence[_blobs.NewBlob] = ()
+    """What records name in `raw_blob`, where it is too large to hold; stored before them."""
 
     @property
     def application(self) -> str:
@@ -247,6 +249,7 @@ def _part(batch: Batch, large: list[_blobs.NewBlob]) -> _Part:
         what = f"has no {', '.join(missing)}" if missing else f"has another number of {', '.join(uneven)}"
         raise LogError(f"a batch of {batch.size} records of source {batch.source_id} {what}; see lake/raw.py")
     columns = dict(batch.columns)
+    large.extend(batch.large)
     shas = _describe_bytes(batch, columns, large)
     same = {**batch.same, "source_id": batch.source_id, "version": batch.version}
     return _Part(batch.size, columns, same, _record_keys(batch, batch.columns["position"]), shas)

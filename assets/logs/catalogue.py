@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
-from assets.logs.reader import Source
+from assets.logs.reader import Line, Source
 from lake import Lake
 from lake.ids import digest, sha256_hex
 from lake.reader import Reader
@@ -28,14 +28,18 @@ ROW_KINDS = frozenset({"openclaw.transcript", "openclaw.trajectory"})
 def source_id_of(source: Source) -> str:
     """Identity of a source: kind, session identity, first record. 64 hex digits."""
     line = None if source.kind in ANCHORLESS else next(iter(source.lines()), None)
-    return identity_of(source, b"" if line is None else line.raw)
+    return identity_of(source, b"" if line is None else line)
 
 
-def identity_of(source: Source, first: bytes) -> str:
-    """The same where the first record's bytes are at hand."""
+def identity_of(source: Source, first: bytes | Line) -> str:
+    """The same where the first record, or its bytes, are at hand."""
     if source.kind in ANCHORLESS:
         first = b""
-    return digest(source.kind, source.identity, sha256_hex(first), length=64)
+    if isinstance(first, Line):
+        sha256 = sha256_hex(first.raw) if first.spilled is None else first.spilled.sha256
+    else:
+        sha256 = sha256_hex(first)
+    return digest(source.kind, source.identity, sha256, length=64)
 
 
 @dataclass

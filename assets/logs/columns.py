@@ -75,6 +75,11 @@ def columns_of(records: Records, *, from_start: bool) -> dict[str, Column]:
     if records.lines is not None:
         columns["encoding"] = [line.encoding for line in records.lines]
         columns["stored"] = [line.stored for line in records.lines]
+        if any(line.spilled is not None for line in records.lines):
+            spilled = [line.spilled for line in records.lines]
+            columns["raw"] = [raw if long is None else None for raw, long in zip(records.raws, spilled, strict=True)]
+            columns["raw_blob"] = [None if long is None else long.sha256 for long in spilled]
+            columns["raw_size"] = [None if long is None else long.size for long in spilled]
     return columns
 
 

@@ -70,9 +70,9 @@ def load(source: Source, lengths_of: LengthsOf, content: bytes | None = None) ->
     size = 0
     for line in every:
         lines.append(line)
-        size += len(line.raw)
+        size += line.size
         if size > _SMALL_BYTES or len(lines) > BATCH_ROWS:
-            source_id = identity_of(source, lines[0].raw)
+            source_id = identity_of(source, lines[0])
             return _measure(source_id, chain(_let_go(lines), every), lengths_of(source_id))
     if not lines:
         return None
@@ -117,7 +117,7 @@ def _measure(source_id: str, lines: Iterable[Line], lengths: Iterable[int]) -> L
     at = 0
     terminated = True
     for line in lines:
-        for piece in (line.raw, b"\n") if line.terminated else (line.raw,):
+        for piece in line.pieces():
             while wanted and at < wanted[0] <= at + len(piece):
                 part = hasher.copy()
                 part.update(memoryview(piece)[: wanted[0] - at])
@@ -142,10 +142,10 @@ def batches(source: Source, base: Version, loaded: Loaded) -> Iterator[Records]:
     lines: list[Line] = []
     size = 0
     for index, line in enumerate(source.lines(base.bytes, loaded.bytes)):
-        if index == 0 and base.open_tail and not line.raw:
+        if index == 0 and base.open_tail and line.size == line.terminated:
             continue  # only the newline behind a record that is in already
         lines.append(line)
-        size += len(line.raw)
+        size += line.size
         if len(lines) >= BATCH_ROWS or size >= BATCH_BYTES:
             yield of_lines(lines)
             lines, size = [], 0
@@ -164,4 +164,5 @@ def batch_of(source: Source, base: Version, number: int, records: Records, attem
     if records.lines is None:
         same["encoding"] = "identity"
     columns = columns_of(records, from_start=base.bytes == 0)
-    return Batch(base.source_id, base.version, number, len(records.raws), columns, same)
+    large = [line.spilled.blob() for line in records.lines or () if line.spilled is not None]
+    return Batch(base.source_id, base.version, number, len(records.raws), columns, same, large)

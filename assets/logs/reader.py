@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
+from assets.logs.spilled import Spilled
 from assets.sandbox.folder import path_text
 
 HEAD_BYTES: Final = 64 * 1024
@@ -43,7 +44,7 @@ class Line(NamedTuple):
     position: int
     """Byte offset in the stream, or row sequence in a database; the record's key inside its version."""
     raw: bytes
-    """The record without its line end."""
+    """The record without its line end; empty where it is spilled."""
     terminated: bool
     """Whether a newline follows in the stream."""
     encoding: str = "identity"
@@ -51,12 +52,20 @@ class Line(NamedTuple):
     stored: bytes | None = None
     """The stored bytes when the encoding is not identity."""
     problem: str | None = None
-    """A parse status set by the reader (bad_zstd), which then wins over parsing."""
+    """A parse status set by the reader (bad_zstd, oversized), which then wins over parsing."""
+    spilled: Spilled | None = None
+    """The record, where it is too long to hold."""
 
     @property
     def size(self) -> int:
         """Length in the stream, line end included."""
-        return len(self.raw) + self.terminated
+        return (len(self.raw) if self.spilled is None else self.spilled.size) + self.terminated
+
+    def pieces(self) -> Iterator[bytes]:
+        """Its bytes in the stream, line end included, a part at a time."""
+        yield from (self.raw,) if self.spilled is None else self.spilled.pieces()
+        if self.terminated:
+            yield b"\n"
 
 
 class Source(Protocol):

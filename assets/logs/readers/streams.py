@@ -1,4 +1,4 @@
-"""Files as streams of lines: plain, gzip and zstd, split on the newline byte only, memory bounded by the longest line.
+"""Files as streams of lines: plain, gzip and zstd, split on the newline byte only, memory bounded whatever is in them.
 
 Belongs here: bytes and offsets. Does not belong here: what is in a line.
 """
@@ -14,6 +14,7 @@ from typing import Final
 import zstandard
 
 from assets.logs.reader import Line, text_of
+from assets.logs.spilled import Gathered, Spilled
 
 _CHUNK: Final = 1 << 20
 _GZIP: Final = b"\x1f\x8b"
@@ -57,9 +58,11 @@ class WholeFile:
 
     def lines(self, offset: int = 0, end: int | None = None) -> Iterator[Line]:
         """See `Source.lines`."""
-        data = b"".join(file_chunks(Path(self.file), offset, end))
-        if data:
-            yield Line(offset, data, False)
+        whole = Gathered()
+        for chunk in file_chunks(Path(self.file), offset, end):
+            whole.add(chunk)
+        if whole.size:
+            yield _line(offset, whole, terminated=False)
 
 
 @dataclass(frozen=True)
@@ -137,21 +140,26 @@ def _unzstd(path: Path) -> Iterator[bytes]:
 
 def split(chunks: Iterator[bytes], offset: int) -> Iterator[Line]:
     """Lines of a byte stream that starts at `offset`; the newline byte alone ends a line."""
-    parts: list[bytes] = []
+    record = Gathered()
     position = offset
     for chunk in chunks:
         pieces = chunk.split(b"\n")
+        record.add(pieces[0])
         if len(pieces) == 1:
-            parts.append(chunk)
             continue
-        parts.append(pieces[0])
-        line = b"".join(parts)
-        yield Line(position, line, True)
-        position += len(line) + 1
+        size = record.size
+        yield _line(position, record, terminated=True)
+        position += size + 1
         for line in pieces[1:-1]:
             yield Line(position, line, True)
             position += len(line) + 1
-        parts = [pieces[-1]] if pieces[-1] else []
-    rest = b"".join(parts)
-    if rest:
-        yield Line(position, rest, False)
+        record.add(pieces[-1])
+    if record.size:
+        yield _line(position, record, terminated=False)
+
+
+def _line(position: int, record: Gathered, *, terminated: bool) -> Line:
+    found = record.take()
+    if isinstance(found, Spilled):
+        return Line(position, b"", terminated, problem="oversized", spilled=found)
+    return Line(position, found, terminated)
