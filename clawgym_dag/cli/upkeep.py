@@ -81,6 +81,9 @@ def forget(source: str, reason: str, actor: str | None, yes: bool, lake_path: st
     the log (sizes, digests, reason, actor), and an ingest does not take the source in again. What stays: the file it
     was read from, other sources of the same session or attempt, an attempt's final workspace, and checkpoints trained
     on it, which are listed. `clawgym sql "from sources"` lists sources. Run again after a kill, it goes on.
+
+    What stays as well: the source's id, path and session id, in events, in the table sources and in the statistics that
+    the Delta logs of raw_records and trajectories keep, and what Dagster's history says of the runs that read it.
     """
     import lake as lakes
     from clawgym_dag.stages import STAGES
