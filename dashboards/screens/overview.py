@@ -22,15 +22,42 @@ MEASURES = {
 INTERVAL_NOTE = "Bars are 95 % intervals of the mean (normal approximation)."
 
 
-def funnel() -> list[Row]:
-    """Tiles from personas to bench."""
-    found = view("funnel")
-    for start in range(0, len(found), 5):
-        for column, row in zip(st.columns(5), found[start : start + 5], strict=False):
+def attempted(found: list[Row]) -> bool:
+    """Whether the loop has run at all, or the lake holds no more than logs and what tasks need."""
+    return any(row["stage"] == "attempts" and row["n"] for row in found)
+
+
+def logs() -> None:
+    """Sessions, models and errors, for a lake of external logs."""
+    found = rows("metrics/logs")
+    tiles = (
+        ("Sessions", f"{sum(row['sessions'] for row in found):,}"),
+        ("Models", f"{len(found):,}"),
+        ("Tool calls", f"{sum(row['tool_calls'] for row in found):,}"),
+        ("Tool errors", f"{sum(row['tool_errors'] for row in found):,}"),
+    )
+    for column, (label, value) in zip(st.columns(4), tiles, strict=True):
+        column.metric(label, value, border=True)
+    st.dataframe(
+        found,
+        hide_index=True,
+        column_config={
+            "tool_calls": "calls",
+            "tool_errors": "errors",
+            "not_normal": "ended otherwise than normal",
+            "newest": st.column_config.DatetimeColumn("newest", format="YYYY-MM-DD HH:mm:ss"),
+        },
+    )
+
+
+def funnel(found: list[Row]) -> None:
+    """Tiles from personas to bench; stages with nothing are left out where there is no attempt yet."""
+    shown = [row for row in found if row["n"] or attempted(found)] or found
+    for start in range(0, len(shown), 5):
+        for column, row in zip(st.columns(5), shown[start : start + 5], strict=False):
             with column.container(border=True, height="stretch"):
                 st.metric(row["label"][:1].upper() + row["label"][1:], f"{row['n']:,}")
                 st.caption(escape(row["detail"]) or "in the lake")
-    return found
 
 
 def statistics() -> None:
@@ -81,6 +108,8 @@ def distributions() -> None:
 def scores() -> None:
     """Scores of teachers and of models, never in one table."""
     found = rows("metrics/scores")
+    if not found:
+        return
     st.header("Scores of counted attempts")
     st.caption(
         "Code score on the frozen final workspace. Collection and bench are different tasks. A scripted teacher "
@@ -106,6 +135,8 @@ def scores() -> None:
 def behaviour() -> None:
     """How policies work, tool by tool and phase by phase."""
     found = view("behaviour")
+    if not found:
+        return
     st.header("How policies work")
     st.dataframe(
         [
@@ -132,37 +163,35 @@ def behaviour() -> None:
     mix = [
         {**row, "position": PHASES.index(row["phase"]) if row["phase"] in PHASES else 9} for row in view("phase_mix")
     ]
-    with left:
-        st.subheader("What calls are for")
-        if mix:
+    if mix:
+        with left:
+            st.subheader("What calls are for")
             st.altair_chart(
                 figures.stacked(mix, y="policy", share="share", part="phase", order=PHASES, count="policy_calls")
             )
-    with right:
-        st.subheader("Error rate per tool")
-        tools = [
-            {
-                "tool": r["tool"],
-                "mean": r["error_rate"],
-                "low": r["error_low"],
-                "high": r["error_high"],
-                "n": r["answered"],
-            }
-            for r in view("tool_statistics")
-        ]
-        if tools:
+    tools = [
+        {"tool": r["tool"], "mean": r["error_rate"], "low": r["error_low"], "high": r["error_high"], "n": r["answered"]}
+        for r in view("tool_statistics")
+    ]
+    if tools:
+        with right:
+            st.subheader("Error rate per tool")
             st.altair_chart(figures.intervals(tools, label="tool", title="error rate", color=figures.ROSE))
             st.caption("n: answered calls. Bars are Wilson 95 % intervals.")
 
 
-def what_became_of_them() -> None:
-    """Endings, filter decisions, the ledger and the training loss."""
+def what_became_of_them(loop: bool) -> None:
+    """Endings, filter decisions, the ledger and the training loss.
+
+    Args:
+        loop: whether there are attempts, so that no training run yet is worth a line.
+    """
     st.header("What became of them")
     left, right = st.columns(2)
     endings, decisions = rows("metrics/endings"), rows("metrics/decisions")
-    with left:
-        st.subheader("Endings of attempts")
-        if endings:
+    if endings:
+        with left:
+            st.subheader("Endings of attempts")
             st.altair_chart(
                 figures.bars(
                     endings,
@@ -172,9 +201,9 @@ def what_became_of_them() -> None:
                     color="ending_kind",
                 )
             )
-    with right:
-        st.subheader("Decisions of the training filter")
-        if decisions:
+    if decisions:
+        with right:
+            st.subheader("Decisions of the training filter")
             st.altair_chart(
                 figures.bars(
                     decisions,
@@ -186,13 +215,14 @@ def what_became_of_them() -> None:
             )
     training, ledger = rows("metrics/training"), rows("metrics/ledger")
     with left:
-        st.subheader("Training loss")
+        if training or loop:
+            st.subheader("Training loss")
         if training:
             st.altair_chart(figures.line(training, x="step", y="loss", color="checkpoint_id"))
             st.caption(f"n = {max(row['examples'] for row in training):,} training rows.")
-        else:
+        elif loop:
             st.caption("No training run yet.")
-    with right:
+    with right if loop else left:
         st.subheader("Where every raw record went")
         st.dataframe(
             ledger,
@@ -214,7 +244,10 @@ def page() -> None:
     st.caption(
         "From personas and skills to tasks, runs of the real agent, verdicts, training rows, a checkpoint and scores."
     )
-    found = funnel()
+    found = view("funnel")
+    if not attempted(found) and any(row["stage"] == "trajectories" and row["n"] for row in found):
+        logs()
+    funnel(found)
     if not any(row["n"] for row in found):
         st.info("Nothing here yet: run `make demo`, or bring your own logs with `clawgym lake ingest ~/.openclaw`.")
         return
@@ -223,7 +256,7 @@ def page() -> None:
         distributions()
     scores()
     behaviour()
-    what_became_of_them()
+    what_became_of_them(attempted(found))
 
 
 page()

@@ -17,11 +17,23 @@ SORTS = (
 )  # fmt: skip
 
 
+COLUMNS = (
+    "label", "model", "policy", "score_code", "checks", "class", "ending", "turns", "tool_calls", "tool_errors",
+    "started_at", "text_tokens", "sft_reason", "trajectory_id",
+)  # fmt: skip
+"""Of the list; a column that says nothing of any trajectory that fits the filters is left out."""
+
+
+def ids_of(found: list[Row]) -> list[str]:
+    """Ids of the rows shown."""
+    return [row["trajectory_id"] for row in found]
+
+
 def filters() -> dict[str, object]:
     """The filter widgets, as parameters of the list."""
     choices = rows("trajectories/choices")
     first = st.columns([2, 2, 2, 2])
-    second = st.columns([2, 2, 2, 2])
+    second = st.columns([2, 2, 2, 2, 2])
     with first[0]:
         policies = several("Policy", choices, "policy", "t_policy")
     with first[1]:
@@ -32,11 +44,14 @@ def filters() -> dict[str, object]:
         decisions = several("Training filter", choices, "sft_reason", "t_decision")
     with second[0]:
         classes = several("Class", choices, "class", "t_class")
-    low, high = second[1].slider("Code score", 0.0, 1.0, (0.0, 1.0), step=0.05, key="t_score")
-    sort = second[2].selectbox("Sort", SORTS, key="t_sort")
-    text = second[3].text_input("Id contains", key="t_text", placeholder="task, session, attempt …")
+    with second[1]:
+        models = several("Model", choices, "model", "t_model")
+    low, high = second[2].slider("Code score", 0.0, 1.0, (0.0, 1.0), step=0.05, key="t_score")
+    sort = second[3].selectbox("Sort", SORTS, key="t_sort")
+    text = second[4].text_input("Id contains", key="t_text", placeholder="task, session, attempt …")
     return {
-        "policies": policies, "families": families, "endings": endings, "decisions": decisions, "classes": classes,
+        "policies": policies, "models": models, "families": families, "endings": endings,
+        "decisions": decisions, "classes": classes,
         "score_low": low, "score_high": high, "unscored": (low, high) == (0.0, 1.0), "sort": sort, "text": text.strip(),
     }  # fmt: skip
 
@@ -52,17 +67,15 @@ def listing() -> None:
         return
     total = found[0]["total"]
     st.caption(f"{said(total, len(found), page, 'trajectories')}. Choose a line to open it.")
+    labels = {row["trajectory_id"]: row["label"] for row in rows("trajectories/labels", ids=ids_of(found))}
     event = st.dataframe(
-        found,
+        [{**row, "label": labels[row["trajectory_id"]]} for row in found],
         hide_index=True,
         height=560,
         on_select="rerun",
         selection_mode="single-row",
         key=f"t_list_{page}",
-        column_order=(
-            "task_id", "policy", "score_code", "checks", "class", "ending", "turns", "tool_calls", "tool_errors",
-            "text_tokens", "sft_reason", "started_at", "trajectory_id",
-        ),
+        column_order=[name for name in COLUMNS if found[0]["told"].get(name, True)],
         column_config={
             "score_code": st.column_config.ProgressColumn("code score", min_value=0, max_value=1, format="%.2f"),
             "text_tokens": st.column_config.NumberColumn("tokens (est.)", format="localized"),
@@ -80,12 +93,15 @@ def listing() -> None:
 
 def heading(run: Row) -> None:
     """What this run is, on a few lines."""
-    st.subheader(escape(run["task_id"] or run["session_id"]))
+    st.subheader(escape(run["label"]))
     badges = [
         f":blue-badge[{escape(run['policy'])}]",
         f":gray-badge[{escape(run['class'])}]",
-        f":gray-badge[ended: {escape(run['ending'] or 'not ours')}]",
     ]
+    if run["attempt_id"] is None:
+        badges.insert(1, f":blue-badge[{escape(run['model'] or 'unknown model')}]")
+    if run["ending"]:
+        badges.append(f":gray-badge[ended: {escape(run['ending'])}]")
     if run["verdict_status"]:
         badges.append(f":gray-badge[verdict: {escape(run['verdict_status'])}]")
     if run["sft_decision"]:

@@ -2,8 +2,8 @@
 -- grain: one value of one filter
 -- inputs: trajectory_overview
 with chosen as (
-    unpivot (select policy, class, ending, sft_reason, family from trajectory_overview)
-    on policy, class, ending, sft_reason, family into name filter value choice
+    unpivot (select policy, model, class, ending, sft_reason, family from trajectory_overview)
+    on policy, model, class, ending, sft_reason, family into name filter value choice
 )
 select filter, choice, count(*) as n
 from chosen

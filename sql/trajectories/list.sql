@@ -1,11 +1,12 @@
--- A page of trajectories after filters, with how many there are in all.
+-- A page of trajectories after filters, with how many there are in all, and which columns tell anything of any (`told`).
 -- grain: one trajectory
 -- inputs: trajectory_overview
--- parameters: $policies, $classes, $endings, $decisions, $families (lists, empty for any), $text, $score_low,
+-- parameters: $policies, $models, $classes, $endings, $decisions, $families (lists, empty for any), $text, $score_low,
 -- parameters: $score_high, $unscored, $sort, $limit, $offset
 select
     trajectory_id,
     task_id,
+    model,
     policy,
     class,
     ending,
@@ -19,10 +20,18 @@ select
     started_at,
     attempt_id,
     session_id,
-    count(*) over () as total
+    count(*) over () as total,
+    {
+        'policy': count(attempt_id) over () > 0,
+        'score_code': count(score_code) over () > 0,
+        'checks': count(checks_total) over () > 0,
+        'ending': count(ending) over () > 0,
+        'sft_reason': count(sft_reason) over () > 0
+    } as told
 from trajectory_overview
 where
     (len($policies) = 0 or list_contains($policies, policy))
+    and (len($models) = 0 or list_contains($models, model))
     and (len($classes) = 0 or list_contains($classes, class))
     and (len($endings) = 0 or list_contains($endings, ending))
     and (len($decisions) = 0 or list_contains($decisions, sft_reason))
