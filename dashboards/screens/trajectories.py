@@ -17,11 +17,12 @@ SORTS = (
 )  # fmt: skip
 
 
+# Of the list. A column that says nothing of any trajectory that fits the filters is left out. (No docstring:
+# Streamlit shows a bare string of a page's script.)
 COLUMNS = (
     "label", "model", "policy", "score_code", "checks", "class", "ending", "turns", "tool_calls", "tool_errors",
     "started_at", "text_tokens", "sft_reason", "trajectory_id",
 )  # fmt: skip
-"""Of the list; a column that says nothing of any trajectory that fits the filters is left out."""
 
 
 def ids_of(found: list[Row]) -> list[str]:
@@ -71,7 +72,7 @@ def listing() -> None:
     event = st.dataframe(
         [{**row, "label": labels[row["trajectory_id"]]} for row in found],
         hide_index=True,
-        height=560,
+        height=560 if len(found) > 15 else "content",
         on_select="rerun",
         selection_mode="single-row",
         key=f"t_list_{page}",

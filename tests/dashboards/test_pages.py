@@ -102,6 +102,7 @@ def test_a_score_range_leaves_out_what_has_no_score(open_page: Open, mini: Lake)
 
 def test_own_logs_are_recognised_in_the_list(open_page: Open, mini: Lake) -> None:
     app = open_page(mini.root, "trajectories")
+    assert not [element.value for element in app.markdown], "a bare string of the script is shown"
     app.multiselect(key="t_policy").select("external log").run()
     labels = [
         label for (label,) in mini.sql("select label from trajectory_overview where attempt_id is null").fetchall()
