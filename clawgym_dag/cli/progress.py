@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import dagster as dg
 
 _REDRAW_S = 0.1
+_TOLD_S = 30.0
+"""How often a stage that counts says how far it is where there is no terminal to draw on."""
 
 
 class TerminalProgress:
@@ -35,8 +37,14 @@ class TerminalProgress:
     def line(self, stage: str) -> Progress:
         """As `of`, outside Dagster."""
 
+        told = time.monotonic()
+
         def say(message: str, done: int | None = None, total: int | None = None) -> None:
+            nonlocal told
             now = time.monotonic()
+            if not self._live and done is not None and total is not None and now - told >= _TOLD_S:
+                told = now
+                self.lasting(f"{stage:<13} {message} {done}/{total}")
             if self._live and (now - self._drawn > _REDRAW_S or done == total):
                 counted = "" if done is None or total is None else f" {done}/{total}"
                 self._draw(f"{stage:<13} {message}{counted}")

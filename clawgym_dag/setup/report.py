@@ -27,18 +27,31 @@ def fail(line: str) -> NoReturn:
 
 
 def run(command: Sequence[object], *, env: Mapping[str, str] | None = None, cwd: Path = ROOT) -> str | None:
-    """Run a command quietly.
+    """Run a command quietly; says every minute that it still runs.
 
     Returns:
         None when it succeeded, else the one line of its output that says most.
     """
     try:
-        done = subprocess.run(
-            [str(part) for part in command], cwd=cwd, env=env, capture_output=True, text=True, errors="replace"
-        )
+        running = subprocess.Popen(
+            [str(part) for part in command], cwd=cwd, env=env, text=True, errors="replace", stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
     except OSError as error:
         return str(error)
-    return None if done.returncode == 0 else telling_line(done.stderr + "\n" + done.stdout, done.returncode)
+    minutes = 0
+    while True:
+        try:
+            out, err = running.communicate(timeout=60)
+            break
+        except subprocess.TimeoutExpired:
+            minutes += 1
+            say(f"… still at it after {minutes} min")
+        except BaseException:
+            running.kill()
+            running.wait()
+            raise
+    return None if running.returncode == 0 else telling_line(err + "\n" + out, running.returncode)
 
 
 def telling_line(output: str, code: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import shlex
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import pytest
 
 from clawgym_dag.cli.framework import EXIT_CODES, Command
 from clawgym_dag.cli.main import one_line, root
+from clawgym_dag.cli.progress import TerminalProgress
 from tests.clawgym_dag.conftest import Call
 
 
@@ -121,3 +123,13 @@ def test_interruption_says_that_nothing_is_lost(call: Call, mini: Path, monkeypa
 
 def test_one_line() -> None:
     assert one_line("a\n  b\tc") == "a b c"
+
+
+def test_without_a_terminal_a_stage_says_now_and_then_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, 1.0, 31.0, 40.0, 62.0])
+    monkeypatch.setattr("clawgym_dag.cli.progress.time.monotonic", lambda: next(clock))
+    stream = io.StringIO()
+    say = TerminalProgress(stream).line("rollouts")
+    for done in (1, 2, 3):
+        say("finished", done, 24)
+    assert stream.getvalue().splitlines() == ["rollouts      finished 1/24", "rollouts      finished 3/24"]
