@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
@@ -64,8 +65,9 @@ def read_chunks(reader: Reader, chunks: Sequence[RecordKeys], columns: Sequence[
 def _files_with(reader: Reader, chunks: Sequence[RecordKeys]) -> list[str]:
     """Files that hold any of these records. New ones are in few, and the join alone would unpack the bytes of all."""
     place = reader.place("raw_records")
-    files = DeltaTable(str(place.path), version=place.version).file_uris()
-    if not files:
+    uris = DeltaTable(str(place.path), version=place.version).file_uris()
+    files = [unquote(uri.removeprefix("file://")) for uri in uris]
+    if not files or any(mark in str(place.path) for mark in "*?["):  # DuckDB takes these for patterns
         return []
     cursor = reader.cursor([])
     cursor.register("wanted", _wanted(chunks))

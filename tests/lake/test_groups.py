@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
+import lake
 from lake import Lake, chunks, rows_table
 from lake.claims import Index
 from lake.digest import Sum, sum_of, table_digest
@@ -57,6 +59,17 @@ def test_records_of_each_list_come_whole_and_in_order(
         ids = ", ".join(f"'{source}'" for source, _ in wanted) or "null"
         assert table.equals(empty.raw_records(f"source_id in ({ids})").select(COLUMNS).cast(table.schema))
     assert not list((empty.root / "scratch").glob("*"))
+
+
+@pytest.mark.parametrize("name", ["a lake", "l\u00e4ke"])
+def test_records_are_found_whatever_the_lake_s_folder_is_called(empty: Lake, tmp_path: Path, name: str) -> None:
+    shutil.copytree(empty.root, tmp_path / name)
+    called = lake.open(tmp_path / name)
+    source = "0" * 64
+    called.append_raw(source, 0, workload.raw_rows(0))
+    (found,) = chunks.read_chunks(called.now(), [[(source, 0)]], COLUMNS)
+    assert found.num_rows == 4
+    assert called.point("raw_records", "source_id", source, ["position"]).num_rows == 4
 
 
 def test_groups_are_held_together_up_to_a_size_or_alone() -> None:
