@@ -69,7 +69,6 @@ def test_records_are_found_whatever_the_lake_s_folder_is_called(empty: Lake, tmp
     called.append_raw(source, 0, workload.raw_rows(0))
     (found,) = chunks.read_chunks(called.now(), [[(source, 0)]], COLUMNS)
     assert found.num_rows == 4
-    assert called.point("raw_records", "source_id", source, ["position"]).num_rows == 4
 
 
 def test_groups_are_held_together_up_to_a_size_or_alone() -> None:
