@@ -7,6 +7,7 @@ belong here: what the protocols mean (`said.py`), where workspaces and verifiers
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -34,6 +35,7 @@ Status = Literal["scored", "verifier_error", "verifier_timeout", "not_gradable"]
 
 _SEVERAL = "/workspaces"
 _RUNNER = Path(__file__).with_name("runner.py")
+_EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(Error|Exception|Exit|Interrupt|Warning)\b")
 
 
 @dataclass(frozen=True)
@@ -226,5 +228,7 @@ def _none(status: Status, detail: str, result: SandboxResult | None = None) -> G
 
 
 def _last_line(stderr: bytes) -> str:
+    """The line that names the error: the last one like an exception, for processes may have written over each other."""
     lines = [line.strip() for line in stderr.decode("utf-8", "replace").splitlines() if line.strip()]
-    return lines[-1] if lines else "nothing on stderr"
+    named = [line for line in lines[-200:] if _EXCEPTION.match(line)]
+    return (named or lines)[-1] if lines else "nothing on stderr"
