@@ -22,7 +22,7 @@ from lake import Lake
 def _bundle(inputs: dict[str, bytes], instruction: str = "Read input/a.csv.") -> TaskBundle:
     return TaskBundle(
         task_id="t1", instruction=instruction, inputs=inputs, reward={"check.py": b"print(0)\n"},
-        verifier_protocol="grade_floats", origin="import:test", route="import", licence="Apache-2.0",
+        verifier_protocol="grade_floats", origin="test", route="persona", licence="Apache-2.0",
         expected_outputs=("output/x.json",),
     )  # fmt: skip
 
