@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from assets.trajectories.exports import FORMATS, Filters, export
-from clawgym_dag.cli import main
+from clawgym_dag.cli.main import main
 from lake import Lake
 from tests.sql import minilake
 
