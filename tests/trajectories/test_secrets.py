@@ -140,7 +140,7 @@ def test_what_only_looks_like_a_secret_is_left_alone(text: str) -> None:
         '{"accessToken": "a-canary-0123456789"}',
         "refreshToken=a-canary-0123456789",
         "const botToken = 'a-canary-0123456789'",
-        "//registry.npmjs.org/:_authToken=a-canary-0123456789",
+        "//npm.example.org/:_authToken=a-canary-0123456789",
         "PGPASSWORD=a-canary-x psql",
         "DB_PASS=a-canary-x",
         '{"db_pass": "a-canary-x"}',
