@@ -32,7 +32,7 @@ from assets.rollouts.proxy.gate import Caps, Gate
 from assets.rollouts.proxy.server import Door, ProxyServer
 from assets.sandbox.folder import FileEntry, materialise, snapshot
 from assets.tasks.formats import format_of
-from lake import Lake, crash
+from lake import Lake, crash, leftovers
 from lake.ids import Json, canonical
 from lake.spool import Spool, Stream
 
@@ -66,7 +66,7 @@ def attempt_folder(lake: Lake, attempt_id: str) -> Path:
 
     It stays until the logs stage has ingested it.
     """
-    return lake.root / "attempts" / attempt_id
+    return leftovers.attempt_folder(lake.root, attempt_id)
 
 
 def run_attempt(

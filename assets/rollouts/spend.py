@@ -21,6 +21,7 @@ from assets.rollouts.proxy.record import bytes_of
 from assets.rollouts.proxy.usage import usage_of
 from lake import Lake
 from lake.ids import Json
+from lake.leftovers import attempt_folder
 
 PAPER_TOKENS = 18_670
 PAPER_TURNS = 13
@@ -131,7 +132,7 @@ def _records(lake: Lake, attempts: Sequence[str]) -> Iterator[Mapping[str, Json]
     """The proxy's records of attempts, each once; folders first, since one may be taken in meanwhile."""
     seen: set[str] = set()
     for attempt_id in attempts:
-        path = lake.root / "attempts" / attempt_id / "proxy.jsonl"
+        path = attempt_folder(lake.root, attempt_id) / "proxy.jsonl"
         try:
             lines = path.read_bytes().splitlines()
         except OSError:

@@ -19,6 +19,7 @@ from assets.tasks.exchange.contract import (
     RefusedError,
     Source,
     Stored,
+    folders_holding,
     read_tree,
     safe_path,
     slug,
@@ -38,11 +39,11 @@ class ClawgymFolder:
 
     def recognises(self, path: Path) -> bool:
         """A task folder, or a folder that holds one."""
-        return path.is_dir() and next(_task_folders(path), None) is not None
+        return path.is_dir() and next(folders_holding(path, ENTRY), None) is not None
 
     def read(self, source: Source) -> Iterator[Imported | Refused]:
         """The task folders, in the order of their names."""
-        for folder in _task_folders(source.path):
+        for folder in folders_holding(source.path, ENTRY):
             try:
                 yield self._read_one(folder, source)
             except RefusedError as error:
@@ -96,16 +97,6 @@ class ClawgymFolder:
         )
         whole = {f"{folder.name}/{path}": file for path, file in files.items()}
         return Imported(bundle, whole, tuple(kept.values()))
-
-
-def _task_folders(path: Path) -> Iterator[Path]:
-    """The folder itself, or those directly below it, that hold a data_entry.json, in order of names."""
-    if (path / ENTRY).is_file():
-        yield path
-        return
-    for below in sorted(p for p in path.iterdir() if p.is_dir() and not p.is_symlink()):
-        if (below / ENTRY).is_file():
-            yield below
 
 
 def _entry(stored: Stored, name: str) -> dict[str, Any]:

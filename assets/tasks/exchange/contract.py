@@ -117,6 +117,16 @@ def safe_path(value: Any) -> str:
     return path.as_posix()
 
 
+def folders_holding(path: Path, name: str) -> Iterator[Path]:
+    """The folder itself, or those directly below it, that hold a file of this name, in order of names."""
+    if (path / name).is_file():
+        yield path
+        return
+    for below in sorted(p for p in path.iterdir() if p.is_dir() and not p.is_symlink()):
+        if (below / name).is_file():
+            yield below
+
+
 def read_tree(folder: Path) -> dict[str, File]:
     """Every file below a folder by relative path, sorted.
 

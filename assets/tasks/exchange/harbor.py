@@ -24,6 +24,7 @@ from assets.tasks.exchange.contract import (
     RefusedError,
     Source,
     Stored,
+    folders_holding,
     read_tree,
     safe_path,
     slug,
@@ -66,11 +67,11 @@ class Harbor:
 
     def recognises(self, path: Path) -> bool:
         """A task folder, or a folder that holds one."""
-        return path.is_dir() and next(_task_folders(path), None) is not None
+        return path.is_dir() and next(folders_holding(path, _HEAD), None) is not None
 
     def read(self, source: Source) -> Iterator[Imported | Refused]:
         """The task folders, in the order of their names."""
-        for folder in _task_folders(source.path):
+        for folder in folders_holding(source.path, _HEAD):
             try:
                 yield self._read_one(folder, source)
             except (RefusedError, OSError) as error:
@@ -225,15 +226,6 @@ def _text(files: Mapping[str, File], name: str) -> str:
     if not text.strip():
         raise RefusedError(f"{name} is empty")
     return text
-
-
-def _task_folders(path: Path) -> Iterator[Path]:
-    if (path / _HEAD).is_file():
-        yield path
-        return
-    for below in sorted(p for p in path.iterdir() if p.is_dir() and not p.is_symlink()):
-        if (below / _HEAD).is_file():
-            yield below
 
 
 def _written(bundle: TaskBundle, entry: str) -> dict[str, File]:
