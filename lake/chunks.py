@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
-from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +19,7 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable
 
 from lake.engine import quote
+from lake.files import paths_of
 from lake.reader import Reader
 
 RecordKeys = Sequence[tuple[str, int]]
@@ -65,8 +65,7 @@ def read_chunks(reader: Reader, chunks: Sequence[RecordKeys], columns: Sequence[
 def _files_with(reader: Reader, chunks: Sequence[RecordKeys]) -> list[str]:
     """Files that hold any of these records. New ones are in few, and the join alone would unpack the bytes of all."""
     place = reader.place("raw_records")
-    uris = DeltaTable(str(place.path), version=place.version).file_uris()
-    files = [unquote(uri.removeprefix("file://")) for uri in uris]
+    files = paths_of(DeltaTable(str(place.path), version=place.version))
     if not files or any(mark in str(place.path) for mark in "*?["):  # DuckDB takes these for patterns
         return []
     cursor = reader.cursor([])

@@ -10,10 +10,12 @@ import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from deltalake import DeltaTable
 from deltalake.transaction import AddAction
 
 from lake.ids import Json
@@ -21,6 +23,11 @@ from lake.schema import Table
 
 _LONGEST: Final = 200
 """Characters of a text that may stand in the Delta log; of a longer one no range is given."""
+
+
+def paths_of(table: DeltaTable) -> list[str]:
+    """The data files of a version, as paths; Delta states them as addresses, with `%20` for a space."""
+    return [unquote(uri.removeprefix("file://")) for uri in table.file_uris()]
 
 
 def write_file(

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
-from urllib.parse import unquote
 
 from lake.durable import file_lock
+from lake.files import paths_of
 from lake.projection import Projection
 from lake.store import Store
 
@@ -86,5 +86,5 @@ def unnamed(store: Store, name: str) -> list[Path]:
     started = time.time()
     folder = store.path(name)
     there = sorted(path for path in folder.rglob("*.parquet") if path.relative_to(folder).parts[0] != "_delta_log")
-    named = {unquote(uri.removeprefix("file://")) for uri in store.delta(name).file_uris()}
+    named = set(paths_of(store.delta(name)))
     return [path for path in there if str(path) not in named and path.stat().st_mtime <= started]

@@ -9,8 +9,8 @@ import json
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
@@ -267,16 +267,25 @@ class Store:
         for path in sorted(folders):
             fsync(path)
 
+    @contextmanager
+    def _replacing(self, name: str) -> Iterator[None]:
+        """While a projection table is written anew: the one error of that, and none of it on the log."""
+        if TABLES[name].kind == "log":
+            raise LakeError(f"table {name} is part of the log and is never overwritten")
+        try:
+            yield
+        except (DeltaError, OSError) as error:
+            raise LakeError(
+                f"table {name} in {self.root} cannot be written: {error}; it is as it was, build it again"
+            ) from error
+
     def overwrite(self, name: str, rows: pa.Table | pa.RecordBatchReader, metadata: Mapping[str, str]) -> int:
         """Replace the content of a projection table; old versions stay for `--as-of`.
 
         Returns:
             The new Delta version.
         """
-        spec: Table = TABLES[name]
-        if spec.kind == "log":
-            raise LakeError(f"table {name} is part of the log and is never overwritten")
-        try:
+        with self._replacing(name):
             write_deltalake(
                 self.delta(name),
                 in_slices(rows) if isinstance(rows, pa.Table) else rows,
@@ -285,10 +294,6 @@ class Store:
                 writer_properties=writer(name, rows if isinstance(rows, pa.Table) else None),
                 commit_properties=CommitProperties(custom_metadata=dict(metadata), max_commit_retries=_RETRIES),
             )
-        except (DeltaError, OSError) as error:
-            raise LakeError(
-                f"table {name} in {self.root} cannot be written: {error}; it is as it was, build it again"
-            ) from error
         return self.version(name)
 
     def overwrite_by_file(self, name: str, files: Iterable[pa.Table], metadata: Mapping[str, str]) -> int:
@@ -303,10 +308,8 @@ class Store:
             The new Delta version.
         """
         spec: Table = TABLES[name]
-        if spec.kind == "log":
-            raise LakeError(f"table {name} is part of the log and is never overwritten")
         rows, level, unlike = _LARGE_ROWS.get(name, _ROW_GROUP), _LEVEL.get(name, 3), _UNLIKE.get(name, ())
-        try:
+        with self._replacing(name):
             added = [
                 write_file(self.path(name), spec, part, level=level, row_group=rows, unlike=unlike) for part in files
             ]
@@ -316,10 +319,6 @@ class Store:
                 Schema.from_arrow(spec.arrow),
                 commit_properties=CommitProperties(custom_metadata=dict(metadata), max_commit_retries=_RETRIES),
             )
-        except (DeltaError, OSError) as error:
-            raise LakeError(
-                f"table {name} in {self.root} cannot be written: {error}; it is as it was, build it again"
-            ) from error
         return self.version(name)
 
     def replace(
@@ -342,12 +341,10 @@ class Store:
         Returns:
             The new Delta version.
         """
-        if TABLES[name].kind == "log":
-            raise LakeError(f"table {name} is part of the log and is never rewritten")
         said = CommitProperties(custom_metadata=dict(metadata), max_commit_retries=_RETRIES)
         gone = f"{column} in ({', '.join(map(literal, values))})"
         properties = writer(name)
-        try:
+        with self._replacing(name):
             if rows is not None and values:
                 write_deltalake(
                     self.delta(name),
@@ -367,10 +364,6 @@ class Store:
             write_deltalake(
                 self.delta(name), given, mode="append", writer_properties=properties, commit_properties=said
             )
-        except (DeltaError, OSError) as error:
-            raise LakeError(
-                f"table {name} in {self.root} cannot be written: {error}; it is as it was, build it again"
-            ) from error
         return self.version(name)
 
     def commit_info(self, name: str, version: int) -> dict[str, Json]:
