@@ -76,22 +76,16 @@ def document_of(item: Item, about: About, tally: Tally) -> dict[str, Json]:
 
 def _steps(item: Item, references: dict[int, list[Json]], tally: Tally) -> list[dict[str, Json]]:
     """Steps with numbers from 1; a result goes into the step of its call."""
-    calls: dict[int, list[Row]] = {}
-    answered: dict[int, Row] = {}
-    for call in item.calls:
-        calls.setdefault(call["step"], []).append(call)
-        if call["result_step"] is not None:
-            answered[call["result_step"]] = call
     made: list[dict[str, Json]] = []
     of_step: dict[int, dict[str, Json]] = {}
-    if item.messages and item.messages[0]["role"] == "system" and item.spoken[0]["role"] != "system":
-        made.append({"source": "system", "message": item.messages[0]["content"]})
+    if item.system is not None:
+        made.append({"source": "system", "message": item.system})
     for step in item.spoken:
         if step["role"] != "tool":
-            of_step[step["step"]] = _step(step, calls.get(step["step"], []), item.row["model"])
+            of_step[step["step"]] = _step(step, item.calls_of.get(step["step"], []), item.row["model"])
             made.append(of_step[step["step"]])
             continue
-        answers = answered.get(step["step"])
+        answers = item.answered.get(step["step"])
         home = None if answers is None else of_step.get(answers["step"])
         if home is None:
             tally.not_held["results_without_call"] += 1

@@ -78,10 +78,31 @@ class Item:
         name, version = self.agent
         return f"{name}@{version}" if version is not None else name
 
-    @property
+    @cached_property
     def spoken(self) -> list[Row]:
         """Steps that stand in the conversation."""
         return [step for step in self.steps if step["in_messages"] is not False]
+
+    @property
+    def system(self) -> str | None:
+        """The system prompt, where it was served but is no step of the log."""
+        first = self.messages[0] if self.messages else None
+        if first is None or first["role"] != "system" or (self.spoken and self.spoken[0]["role"] == "system"):
+            return None
+        return str(first["content"])
+
+    @cached_property
+    def calls_of(self) -> dict[int, list[Row]]:
+        """Calls by the step that makes them."""
+        found: dict[int, list[Row]] = {}
+        for call in self.calls:
+            found.setdefault(call["step"], []).append(call)
+        return found
+
+    @cached_property
+    def answered(self) -> dict[int, Row]:
+        """Calls by the step that answers them."""
+        return {call["result_step"]: call for call in self.calls if call["result_step"] is not None}
 
 
 @dataclass(frozen=True)

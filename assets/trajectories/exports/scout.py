@@ -116,28 +116,18 @@ def row_of(item: Item, about: About) -> dict[str, Any]:
 
 def _messages(item: Item) -> list[dict[str, Json]]:
     """Steps as inspect_ai's messages, each with the id of its place."""
-    calls: dict[int, list[Row]] = {}
-    answered: dict[int, Row] = {}
-    for call in item.calls:
-        calls.setdefault(call["step"], []).append(call)
-        if call["result_step"] is not None:
-            answered[call["result_step"]] = call
     made: list[dict[str, Json]] = []
-    if (
-        item.messages
-        and item.messages[0]["role"] == "system"
-        and (not item.spoken or item.spoken[0]["role"] != "system")
-    ):
-        made.append({"id": f"{item.trajectory_id}/system", "role": "system", "content": item.messages[0]["content"]})
+    if item.system is not None:
+        made.append({"id": f"{item.trajectory_id}/system", "role": "system", "content": item.system})
     for step in item.spoken:
         message: dict[str, Json] = {"id": f"{item.trajectory_id}/{step['step']}", "role": step["role"]}
         message["content"] = step["text"]
         if step["role"] == "user":
             message["source"] = "input"
         elif step["role"] == "assistant":
-            message |= _answer(step, calls.get(step["step"], []))
+            message |= _answer(step, item.calls_of.get(step["step"], []))
         elif step["role"] == "tool":
-            message |= _result(step, answered.get(step["step"]))
+            message |= _result(step, item.answered.get(step["step"]))
         metadata = {"record_key": step["record_key"], "timestamp": None if step["ts"] is None else _time(step["ts"])}
         if step["copied_context"]:
             metadata["copied_context"] = True
