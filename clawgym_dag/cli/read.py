@@ -16,8 +16,17 @@ Row = dict[str, Any]
 """Column name to value."""
 
 
-def query(lake: Lake, text: str, params: Mapping[str, Any] | None = None, *, as_of: str | None = None) -> list[Row]:
-    """Rows of a query."""
+def query(
+    lake: Lake,
+    text: str,
+    params: Mapping[str, Any] | None = None,
+    *,
+    as_of: str | None = None,
+    limit: int | None = None,
+) -> list[Row]:
+    """Rows of a query; with a limit one more than that where there are more, for `print_rows` to say so."""
+    if limit is not None:
+        text, params = f"{text} limit $limit", {**(params or {}), "limit": limit + 1}
     relation = lake.sql(text, params, as_of=as_of)
     return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
 

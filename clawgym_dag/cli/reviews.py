@@ -49,11 +49,12 @@ def list_(
         "select review_id, subject_kind, subject_id, decision, reviewer, note, occurred_at from reviews"
         " where ($kind is null or subject_kind = $kind) and ($decision is null or decision = $decision)"
         " and ($subject is null or starts_with(subject_id, $subject))"
-        " order by occurred_at desc, review_id limit $limit",
-        {"kind": kind, "subject": subject, "decision": decision, "limit": limit},
+        " order by occurred_at desc, review_id",
+        {"kind": kind, "subject": subject, "decision": decision},
         as_of=as_of,
+        limit=limit,
     )
-    print_rows(rows, as_json, empty="no such review; `clawgym reviews add` records one")
+    print_rows(rows, as_json, empty="no such review; `clawgym reviews add` records one", limit=limit)
 
 
 @command(

@@ -76,9 +76,10 @@ def list_(
         "select attempt_id, task_id, policy, purpose, batch, ending, score_code, checks_passed, checks_total, turns,"
         " tool_calls, duration_s from attempt_overview where ($policy is null or contains(policy, $policy))"
         " and ($ending is null or ending = $ending) and ($batch is null or batch = $batch)"
-        " order by purpose, task_id, policy, attempt_id limit $limit",
-        {"policy": policy, "ending": ending, "batch": batch, "limit": limit + 1},
+        " order by purpose, task_id, policy, attempt_id",
+        {"policy": policy, "ending": ending, "batch": batch},
         as_of=as_of,
+        limit=limit,
     )
     nothing = "no attempt is so" if policy or ending or batch else "no attempt yet"
     print_rows(rows, as_json, empty=f"{nothing}; `clawgym rollouts run` runs some", limit=limit)

@@ -49,7 +49,7 @@ def import_personas(
 
     They are for tasks that a model writes; the families keep to the built-in ones.
     """
-    source = {"path": json.dumps(file), "licence": json.dumps(licence), "start": start, "limit": limit}
+    source = {"path": json.dumps(file), "licence": json.dumps(licence), "start": start}
     wanted = "[{" + ", ".join(f"{key} = {value}" for key, value in source.items()) + "}]"
     settings = (*overrides, f"personas.imports={wanted}")
     _, progress = run_stages(lake_path, "synthesise_tasks", profile=profile, overrides=settings, stages=("personas",))
@@ -73,11 +73,11 @@ def list_personas(limit: int, as_of: str | None, lake_path: str | None, as_json:
         lake.open(lake_path, create=False),
         "select persona_id, name, occupation, domain, origin, licence,"
         " (select count(distinct task_id) from tasks where tasks.persona_id = personas.persona_id) as tasks, text"
-        " from personas order by origin, persona_id limit $limit",
-        {"limit": limit},
+        " from personas order by origin, persona_id",
         as_of=as_of,
+        limit=limit,
     )
-    print_rows(rows, as_json, empty="no persona yet; `clawgym tasks generate` makes the built-in ones")
+    print_rows(rows, as_json, empty="no persona yet; `clawgym tasks generate` makes the built-in ones", limit=limit)
 
 
 @click.group("skills")
@@ -129,8 +129,9 @@ def list_skills(status: str | None, limit: int, as_of: str | None, lake_path: st
         lake.open(lake_path, create=False),
         "select skill_id, source, status, synthesizable, auth_required, text_only_compatible, has_risk, flags,"
         " licence, reason, summary from skills where $status is null or status = $status"
-        " order by source, skill_id limit $limit",
-        {"status": status, "limit": limit},
+        " order by source, skill_id",
+        {"status": status},
         as_of=as_of,
+        limit=limit,
     )
-    print_rows(rows, as_json, empty="no such skill; `clawgym skills import` takes some in")
+    print_rows(rows, as_json, empty="no such skill; `clawgym skills import` takes some in", limit=limit)

@@ -76,9 +76,10 @@ def list_(
         "select task_id, family, difficulty, status, split, input_count as inputs, counted as attempts, scripted_mean,"
         " model_mean from task_overview where ($status is null or status = $status)"
         " and ($split is null or split = $split) and ($family is null or family = $family)"
-        " order by task_id, task_version limit $limit",
-        {"status": status, "split": split, "family": family, "limit": limit + 1},
+        " order by task_id, task_version",
+        {"status": status, "split": split, "family": family},
         as_of=as_of,
+        limit=limit,
     )
     narrowed = status or split or family
     nothing = (

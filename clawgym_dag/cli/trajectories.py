@@ -56,9 +56,10 @@ def list_(
         " score_code, sft_decision, sft_reason from trajectory_overview"
         " where ($policy is null or contains(policy, $policy))"
         " and ($task is null or contains(task_id, $task)) and ($class is null or class = $class)"
-        " order by task_id, policy, started_at desc, trajectory_id limit $limit",
-        {"policy": policy, "task": task, "class": class_, "limit": limit},
+        " order by task_id, policy, started_at desc, trajectory_id",
+        {"policy": policy, "task": task, "class": class_},
         as_of=as_of,
+        limit=limit,
     )
     ids = [row["trajectory_id"] for row in found]
     labels = {
@@ -67,9 +68,14 @@ def list_(
     }
     rows = [{"trajectory_id": row["trajectory_id"], "label": labels[row["trajectory_id"]], **row} for row in found]
     if not as_json:
-        told = [name for name in rows[0] if name != "task_id" and tells(name, rows)] if rows else []
+        told = [name for name in rows[0] if name != "task_id" and tells(name, rows[:limit])] if rows else []
         rows = [{name: row[name] for name in told} for row in rows]
-    print_rows(rows, as_json, empty="no such trajectory; `clawgym lake ingest` or `clawgym rollouts run` brings some")
+    print_rows(
+        rows,
+        as_json,
+        empty="no such trajectory; `clawgym lake ingest` or `clawgym rollouts run` brings some",
+        limit=limit,
+    )
 
 
 def tells(column: str, rows: list[Row]) -> bool:

@@ -92,9 +92,10 @@ def list_(status: str | None, limit: int, as_of: str | None, lake_path: str | No
         lake.open(lake_path, create=False),
         "select verdict_id, attempt_id, task_id, status, score_code, checks_passed, checks_total, wrapper_score,"
         " is_latest, detail from verdicts where ($status is null or status = $status)"
-        " order by task_id, attempt_id, verdict_id limit $limit",
-        {"status": status, "limit": limit + 1},
+        " order by task_id, attempt_id, verdict_id",
+        {"status": status},
         as_of=as_of,
+        limit=limit,
     )
     nothing = "no verdict is so" if status else "no verdict yet"
     print_rows(rows, as_json, empty=f"{nothing}; `clawgym verdicts run` grades what has ended", limit=limit)

@@ -58,7 +58,7 @@ def test_own_logs_are_recognised(call: Call, mini: Path) -> None:
     assert "policy" in call("trajectories", "list").out.splitlines()[0].split()
 
 
-@pytest.mark.parametrize("noun", ["rollouts", "tasks", "verdicts"])
+@pytest.mark.parametrize("noun", ["rollouts", "tasks", "verdicts", "trajectories"])
 def test_a_list_that_is_cut_says_so(noun: str, call: Call, mini: Path) -> None:
     cut = call(noun, "list", "--limit", "2")
     assert len(cut.out.splitlines()) == 3
