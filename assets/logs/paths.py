@@ -9,6 +9,7 @@ import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from itertools import count
 from pathlib import Path
 
 from assets.logs.ingest import Ingest, Taken
@@ -21,7 +22,8 @@ from lake.errors import SourceError
 def ingest_paths(context: Context, paths: Iterable[Path | str]) -> Mapping[str, int]:
     """Take every log under the paths into the lake, once; commits.
 
-    Says through `context.progress` what it took and, with the reason, what it left.
+    Says through `context.progress` what it took and, with the reason, what it left: each file with its number among
+    those said so far (`done`), then the totals, without.
 
     Returns:
         Counts: sources new, grown, changed, copies, unchanged; records; left.
@@ -34,10 +36,13 @@ def ingest_paths(context: Context, paths: Iterable[Path | str]) -> Mapping[str, 
     sources: Counter[str] = Counter()
     records: Counter[str] = Counter()
 
+    numbers = count(1)
+
     def say(source: Source, taken: Taken) -> None:
         records[source.kind] += taken.appended
         if taken.appended:
-            context.progress(shown(f"{source.kind} {source.path}: {taken.appended} new records"))
+            line = f"{source.kind} {source.path}: {taken.appended} new records"
+            context.progress(shown(line), next(numbers))
 
     with closing(Ingest(context)) as ingest:
 
@@ -58,7 +63,7 @@ def ingest_paths(context: Context, paths: Iterable[Path | str]) -> Mapping[str, 
         counts.update(ingest.counts)
     context.lake.commit()
     for left in found.left:
-        context.progress(shown(f"left {left.path}: {left.reason}"))
+        context.progress(shown(f"left {left.path}: {left.reason}"), next(numbers))
     for line in _summary(sources, records, found):
         context.progress(shown(line))
     counts["left"] += len(found.left)

@@ -63,7 +63,7 @@ def ingest(
 
     def note(message: str, done: int | None = None, total: int | None = None) -> None:
         said.append(message)
-        if verbose or not is_of_one_file(message):
+        if verbose or done is None:  # numbered is what is said of one file
             progress.lasting(message)
         else:
             live(message)
@@ -89,11 +89,6 @@ def ingest(
             click.echo(f"{found['n']} trajectories in the lake; see them: clawgym trajectories list{here}")
         else:
             click.echo("no trajectory in the lake yet: none of these files holds a conversation (-v says what each is)")
-
-
-def is_of_one_file(message: str) -> bool:
-    """Whether ingest says it of one file (`left PATH: …`, `KIND PATH: …`), not of all."""
-    return message.partition(" ")[2].startswith("/")
 
 
 @command(lake, "status", examples=["clawgym lake status", "clawgym lake status --json"])
