@@ -10,6 +10,7 @@ import statistics
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,15 @@ class Result:
     def to_json(self) -> dict[str, object]:
         """As plain JSON values."""
         return asdict(self)
+
+
+def peak_memory() -> int:
+    """Most memory this program has held. Bytes.
+
+    Not `ru_maxrss`: that counts what the process was before it became this program, a copy of the one that started it.
+    """
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    return 1024 * int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")))
 
 
 def _cpu() -> float:

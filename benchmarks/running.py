@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import importlib
 import multiprocessing
-import resource
 import tempfile
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from benchmarks.measure import Result
+from benchmarks.measure import Result, peak_memory
 
 
 def run(job: str, runs: int) -> tuple[Result, int]:
@@ -21,4 +20,4 @@ def run(job: str, runs: int) -> tuple[Result, int]:
 def _run(job: str, runs: int) -> tuple[Result, int]:
     with tempfile.TemporaryDirectory(prefix=f"bench-{job}-") as folder:
         result: Result = importlib.import_module(f"benchmarks.jobs.{job}").run(Path(folder), runs)
-    return result, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    return result, peak_memory() // 1024**2

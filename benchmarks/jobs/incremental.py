@@ -7,7 +7,6 @@ its own, so that its CPU time and peak memory are its own; that both end in the 
 from __future__ import annotations
 
 import multiprocessing
-import resource
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from assets import logs, rollouts, trajectories
 from assets.logs import ingest_paths
 from assets.profile import Profile
 from assets.stage import Context
-from benchmarks.measure import Cost, Result, cost
+from benchmarks.measure import Cost, Result, cost, peak_memory
 from benchmarks.sessions import write_sessions
 
 SESSIONS = 25_000
@@ -72,4 +71,4 @@ def _build(root: Path) -> tuple[Cost, int, int | None]:
         opened.build(stage.projection)
     made: list[int | None] = []
     spent = cost(lambda: made.append(opened.build(trajectories.STAGE.projection).groups))
-    return spent, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, made[0]
+    return spent, peak_memory() // 1024**2, made[0]

@@ -17,15 +17,14 @@ GIB = 1024**3
 LINE = 300 * 1024**2
 FILE = GIB
 CODE = """
-import json, pathlib, re, sys
+import json, sys
 import lake
 from assets.logs import ingest_paths
 from assets.profile import Profile
 from assets.stage import Context
+from benchmarks.measure import peak_memory
 counts = [dict(ingest_paths(Context(lake.open(sys.argv[1]), Profile()), sys.argv[2:])) for _ in range(2)]
-# not ru_maxrss: that counts what the process was before it became this program, a copy of the whole test run
-peak = re.search(r"VmHWM:\\s+(\\d+)", pathlib.Path("/proc/self/status").read_text())[1]
-print(json.dumps({"counts": counts, "peak": int(peak) * 1024}))
+print(json.dumps({"counts": counts, "peak": peak_memory()}))
 """
 
 
