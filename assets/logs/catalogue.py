@@ -25,14 +25,8 @@ ROW_KINDS = frozenset({"openclaw.transcript", "openclaw.trajectory"})
 """Kinds read from database rows: each has a newline behind it in the stream."""
 
 
-def source_id_of(source: Source) -> str:
-    """Identity of a source: kind, session identity, first record. 64 hex digits."""
-    line = None if source.kind in ANCHORLESS else next(iter(source.lines()), None)
-    return identity_of(source, b"" if line is None else line)
-
-
 def identity_of(source: Source, first: bytes | Line) -> str:
-    """The same where the first record, or its bytes, are at hand."""
+    """Identity of a source: kind, session identity, first record (or its bytes). 64 hex digits."""
     if source.kind in ANCHORLESS:
         first = b""
     if isinstance(first, Line):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 from clawgym_dag.setup.report import ROOT, fail, run, say
@@ -47,9 +46,3 @@ def _works(venv: Path) -> bool:
     if not python.exists():
         return False
     return subprocess.run([python, "-c", "import pip"], capture_output=True).returncode == 0
-
-
-def project_name() -> str:
-    """Name of the project in pyproject.toml."""
-    with (ROOT / "pyproject.toml").open("rb") as file:
-        return str(tomllib.load(file)["project"]["name"])

@@ -6,7 +6,6 @@ Belongs here: the shape of the whole (which table gets which rows) and `build`. 
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -242,8 +241,3 @@ def _models(sink: Sink, tasks: list[Task]) -> None:
         "judgement": {"rules": rules, "agreement": 0.0, "failure": None, "calls": ["c3", "c4"]},
     }  # fmt: skip
     sink.add("events", [event("verdict", digest("judged"), 0, "verdict.recorded", EPOCH, verdict)])
-
-
-def table_json(value: Json) -> str:
-    """JSON as a stage writes it into a column."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))

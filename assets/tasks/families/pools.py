@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import random
 import unicodedata
-from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from string import Template
@@ -60,13 +59,6 @@ def tie_free(rng: random.Random, low: int, high: int, factor: Decimal) -> Decima
         amount = Decimal(rng.randint(low, high)) / 100
         if not is_tie(amount * factor):
             return amount
-
-
-def scatter(rng: random.Random, items: Sequence[str], counts: Sequence[int]) -> list[str]:
-    """Each item as often as its count says, shuffled."""
-    pool = [item for item, count in zip(items, counts, strict=True) for _ in range(count)]
-    rng.shuffle(pool)
-    return pool
 
 
 def opening(rng: random.Random, persona: Persona, errand: str) -> str:
