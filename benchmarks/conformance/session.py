@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Self
 
 USAGE: Final = {"input": 100, "output": 20, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 120}
 _BEGIN: Final = datetime(2026, 3, 1, 10)
@@ -27,6 +27,13 @@ class Session:
         self.records.append(
             {"type": "session", "version": 3, "id": self.session_id, "timestamp": self.time(), "cwd": "/workspace"}
         )
+
+    def forked(self, session_id: str, minute: int) -> Self:
+        """Another session that begins with a copy of this one's history."""
+        fork = type(self)(session_id, minute=minute)
+        fork.records += [dict(record) for record in self.records[1:]]
+        fork.last = self.last
+        return fork
 
     def time(self) -> str:
         """The next minute."""

@@ -71,9 +71,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Context]:
     first.assistant("one", exec_call("a"), responseId="r1")
     first.result("a")
     first.assistant("two", responseId="r2")
-    fork = Session("fork", minute=30)
-    fork.records += [dict(record) for record in first.records[1:]]
-    fork.last = first.last
+    fork = first.forked("fork", minute=30)
     fork.user("further")
     fork.assistant("three", responseId="r3")
     (root / "logs").mkdir()

@@ -46,9 +46,7 @@ def test_usage_is_summed_over_events_by_model_and_an_unknown_price_is_null(tmp_p
     s.user("on")
     s.assistant("three", model="small", usage=usage(100, 10, 0, 0), responseId="r3")
     s.assistant("four", model="none", usage=usage(0, 0, 0, 0), responseId="r4")
-    fork = Session("usage-fork", minute=90)
-    fork.records += [dict(record) for record in s.records[1:]]
-    fork.last = s.last
+    fork = s.forked("usage-fork", minute=90)
     fork.user("more")
     fork.assistant("five", model="large", usage=usage(7, 3, 0, 0), responseId="r5")
     rows = {row["model"]: tuple(row.values())[1:] for row in ask(build(tmp_path, s, fork), "17_usage_by_model")}

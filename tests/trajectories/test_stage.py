@@ -207,13 +207,10 @@ def test_c14_a_history_copied_into_another_file_is_counted_once(tmp_path: Path) 
     first.assistant("one", exec_call("a"), responseId="r1")
     first.result("a")
     first.assistant("two", responseId="r2")
-    fork = Session("fork", minute=30)
-    fork.records += [dict(record) for record in first.records[1:]]
-    fork.last = first.last
+    fork = first.forked("fork", minute=30)
     fork.user("further")
     fork.assistant("three", responseId="r3")
-    copy = Session("copy", minute=40)
-    copy.records += [dict(record) for record in first.records[1:]]
+    copy = first.forked("copy", minute=40)
     for name, session in (("a", first), ("b", fork), ("c", copy)):
         (tmp_path / f"{name}.jsonl").write_bytes(b"\n".join(session.lines()) + b"\n")
     made = context(tmp_path)

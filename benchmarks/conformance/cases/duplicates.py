@@ -134,9 +134,7 @@ def copied_history(s: Session) -> Expected:
     s.assistant("one", exec_call("a"), responseId=f"{s.session_id}/r1")
     s.result("a", "A")
     s.assistant("two", responseId=f"{s.session_id}/r2")
-    fork = Session(s.session_id + "-fork", minute=s.minute + 30)
-    fork.records += [dict(record) for record in s.records[1:]]
-    fork.last = s.last
+    fork = s.forked(s.session_id + "-fork", minute=s.minute + 30)
     fork.user("further")
     fork.assistant("three", responseId=f"{s.session_id}/r3")
     first = ["user: go", "say: one", 'call 0 exec {"command":"ls"}', "result 0: A", "say: two"]
